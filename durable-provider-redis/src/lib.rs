@@ -1,0 +1,4 @@
+//! The storage contract of [`durable_core`] on Redis Streams, for many nodes.
+//!
+//! Nothing is implemented yet: the crate reserves its place in the layering (it
+//! depends on the core only, never on the runtime or on another provider).

@@ -1,0 +1,23 @@
+//! `cargo xtask help`: the usage text. It does nothing else.
+
+use crate::error::Error;
+use crate::report;
+
+/// Also shown below the error when the command line cannot be understood.
+pub(crate) const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+  ci                  run every check and change nothing; stops at the first failure
+  ci --only <stage>   run one stage
+  ci --list           list the stages
+  fix                 mend what can be mended, then report what is left
+  tidy                check the sources against the project's own rules
+  no-std              build and run durable-core in a binary that has no std
+  bench [<name>]      run one benchmark, or all of them: core
+  help                print this text";
+
+/// Prints the usage text.
+pub(crate) fn run() -> Result<(), Error> {
+    report::line(USAGE);
+    Ok(())
+}
