@@ -1,7 +1,40 @@
-//! The crate that orchestrations are written against.
+//! Durable orchestrations as plain `async fn`s.
 //!
-//! It will hold the orchestration and activity contexts, typed durable futures,
-//! turn execution, the dispatchers and the client, all on top of the cursor and
-//! the storage contract of [`durable_core`]. Nothing of that is here yet: the
-//! crate reserves its place in the layering (it depends on the core only and
-//! never names a provider).
+//! An orchestration calls activities, waits for timers, events, promises and other
+//! orchestrations. Every fact it learns is an event in a history; after a crash the
+//! function is run again over that history and goes on where it was.
+
+mod activity;
+mod client;
+mod clock;
+mod context;
+mod dispatch;
+mod execution;
+mod future;
+mod handle;
+mod interpret;
+mod node;
+mod options;
+mod payload;
+mod random;
+mod registry;
+mod retry;
+mod runtime;
+mod turn;
+
+pub use activity::ActivityContext;
+pub use client::{Client, ClientError, InstanceHandle, Start};
+pub use clock::{Clock, SystemClock, TokioClock};
+pub use context::{
+    ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
+    SubOrchestration,
+};
+pub use durable_core::provider::{IdReuse, InstanceStatus, Provider};
+pub use durable_core::{Failure, FailureKind, InstanceId, PromiseToken, RetryPolicy};
+pub use handle::{
+    Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
+    VersionedOrchestration,
+};
+pub use options::{FaultPolicy, RuntimeOptions};
+pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
+pub use runtime::{Runtime, RuntimeBuilder};

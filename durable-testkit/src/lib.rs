@@ -1,5 +1,12 @@
-//! What makes the claims believable: an in-memory provider, the conformance
-//! suite, the simulator and the replay tester.
+//! What makes the claims believable.
 //!
-//! Nothing is implemented yet: the crate reserves its place in the layering (it
-//! depends on the core and the runtime, never on a provider).
+//! - [`MemoryProvider`]: the storage contract in memory, short enough to be read
+//!   as its specification. Tests run on it, and other providers are measured by it.
+//!
+//! The crate depends on the core, never on a provider.
+
+mod memory;
+
+pub use memory::{
+    InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, WorkSnapshot,
+};

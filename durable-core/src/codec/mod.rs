@@ -1,0 +1,135 @@
+//! The bytes of a history entry.
+//!
+//! An entry is an envelope around a payload; all integers of the envelope are
+//! little endian:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 2 | magic, `DH` |
+//! | 1 | format version, 1 |
+//! | 2 | kind of the event: [`EventKind::number`](crate::EventKind::number) |
+//! | 1 | revision of that kind's payload, from 1 |
+//! | 1 | flags, 0: none is known yet |
+//! | 4 | length of the payload |
+//! | n | payload: event id, recorded time, then the fields of the kind |
+//! | 4 | CRC-32C of everything before it |
+//!
+//! Bytes are judged from the outside in: the length first, then the checksum,
+//! then what the header means, then the payload. So an accident (a torn write, a
+//! flipped bit) is always reported as damage, and what is reported as unknown was
+//! really written that way, by a newer release.
+//!
+//! What holds:
+//!
+//! - What is encoded decodes again to an equal entry, and every byte is accounted
+//!   for: nothing may be missing and nothing may be left over.
+//! - Whatever the bytes, decoding does not panic, does not recurse and allocates no
+//!   more than a small multiple of their length, also when the checksum is right.
+//! - The public types are not the format: each kind and revision has a frozen
+//!   struct of its own (see `payload`), so a change of [`Event`](crate::Event)
+//!   either leaves the bytes as they are or does not compile.
+//!
+//! A later format version may give the flags a meaning and change the payload, but
+//! keeps the place of magic, version, length and checksum: an older release must be
+//! able to tell damage from news.
+//!
+//! # A new revision of a payload
+//!
+//! 1. Move the struct of the kind from `payload/current.rs` to
+//!    `payload/retired.rs`, where a conversion by hand turns what it holds into
+//!    today's event. It stays there for ever.
+//! 2. Give the line in `payload/current.rs` the new fields and the next revision
+//!    number. A part that changes its shape (`FailureR1`) gets a new struct
+//!    (`FailureR2`) beside the old one, and every kind that holds it a new revision.
+//! 3. Add the golden file of the new revision (`tests/codec_golden.rs` says how).
+//!    Those of older revisions are never touched: they prove that old bytes are
+//!    still read.
+//!
+//! A new kind, and a new code of a failure kind, need no new revision: a release
+//! that does not know them refuses the entry and says so.
+
+mod envelope;
+mod error;
+mod payload;
+
+use alloc::vec::Vec;
+
+pub use error::{DecodeError, EncodeError, PayloadFault};
+
+use crate::history::HistoryEntry;
+use crate::id::EventId;
+
+/// The largest encoded entry, envelope included: 64 MiB.
+pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Encodes an entry.
+///
+/// It fails only for an entry that has no position yet or is larger than
+/// [`MAX_ENTRY_BYTES`]: what is encoded can always be decoded.
+///
+/// ```
+/// use durable_core::{Event, EventId, HistoryEntry, decode_entry, encode_entry};
+///
+/// let entry = HistoryEntry {
+///     recorded_at_ms: 1_700_000_000_000,
+///     event: Event::ActivityCompleted {
+///         event_id: EventId::new(3),
+///         source_event_id: EventId::new(2),
+///         result: "42".into(),
+///     },
+/// };
+/// let bytes = encode_entry(&entry)?;
+/// assert_eq!(decode_entry(&bytes)?, entry);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub fn encode_entry(entry: &HistoryEntry) -> Result<Vec<u8>, EncodeError> {
+    let mut bytes = Vec::new();
+    encode_entry_into(entry, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends an encoded entry to `out`, which keeps its content and, if this
+/// fails, is left as it was.
+///
+/// ```
+/// use durable_core::{Event, EventId, HistoryEntry, encode_entry, encode_entry_into};
+///
+/// let entry = HistoryEntry {
+///     recorded_at_ms: 0,
+///     event: Event::StateCleared { event_id: EventId::new(2), key: "cart".into() },
+/// };
+/// let mut out = b"before".to_vec();
+/// encode_entry_into(&entry, &mut out)?;
+/// assert_eq!(out[6..], encode_entry(&entry)?);
+/// # Ok::<(), durable_core::EncodeError>(())
+/// ```
+pub fn encode_entry_into(entry: &HistoryEntry, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    if entry.event_id() == EventId::UNASSIGNED {
+        return Err(EncodeError::UnassignedEventId {
+            kind: entry.event.kind(),
+        });
+    }
+    payload::encode(entry, out)
+}
+
+/// Decodes an entry; `bytes` must be exactly what [`encode_entry`] returned, in
+/// this release or an earlier one.
+///
+/// ```
+/// use durable_core::{DecodeError, Event, EventId, HistoryEntry, decode_entry, encode_entry};
+///
+/// let entry = HistoryEntry {
+///     recorded_at_ms: 7,
+///     event: Event::PatchMarked { event_id: EventId::new(4), patch_id: "fees".into() },
+/// };
+/// let mut bytes = encode_entry(&entry)?;
+/// assert_eq!(decode_entry(&bytes).as_ref(), Ok(&entry));
+///
+/// bytes[12] ^= 0b100;
+/// assert!(matches!(decode_entry(&bytes), Err(DecodeError::ChecksumMismatch { .. })));
+/// # Ok::<(), durable_core::EncodeError>(())
+/// ```
+pub fn decode_entry(bytes: &[u8]) -> Result<HistoryEntry, DecodeError> {
+    let opened = envelope::open(bytes)?;
+    payload::decode(opened.kind, opened.revision, opened.payload)
+}

@@ -1,0 +1,130 @@
+//! External events by name: those that arrived and nobody read, and the
+//! subscriptions that wait.
+//!
+//! Of one name there are never both: whoever comes second meets the first.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+use crate::event::UnreadEvent;
+use crate::id::EventId;
+use crate::text::{MessageId, Name};
+
+/// An event with its place in the order of arrival.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) place: u64,
+    pub(super) event: UnreadEvent,
+}
+
+/// All names of one execution.
+#[derive(Debug, Default)]
+pub(super) struct Externals {
+    channels: BTreeMap<Name, Channel>,
+    next_place: u64,
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    unread: BTreeMap<u64, UnreadEvent>,
+    waiting: BTreeSet<EventId>,
+}
+
+impl Externals {
+    /// Gives a new event its place, last in the order of arrival.
+    pub(super) fn arrive(&mut self, event: UnreadEvent) -> Arrival {
+        let place = self.next_place;
+        self.next_place += 1;
+        Arrival { place, event }
+    }
+
+    /// Takes in an event: answers with the oldest subscription that waits for
+    /// it, or keeps the event at its place.
+    pub(super) fn offer(&mut self, arrival: Arrival) -> Option<(EventId, Arrival)> {
+        let channel = self.channels.entry(arrival.event.name.clone()).or_default();
+        if let Some(subscription) = channel.waiting.pop_first() {
+            self.forget_if_empty(&arrival.event.name);
+            return Some((subscription, arrival));
+        }
+        channel.unread.insert(arrival.place, arrival.event);
+        None
+    }
+
+    /// Takes in a subscription: answers with the oldest unread event of that
+    /// name, or lets the subscription wait.
+    pub(super) fn subscribe(&mut self, name: &Name, subscription: EventId) -> Option<Arrival> {
+        let channel = self.channels.entry(name.clone()).or_default();
+        if let Some((place, event)) = channel.unread.pop_first() {
+            self.forget_if_empty(name);
+            return Some(Arrival { place, event });
+        }
+        channel.waiting.insert(subscription);
+        None
+    }
+
+    /// Forgets a subscription that waits.
+    pub(super) fn unsubscribe(&mut self, name: &Name, subscription: EventId) {
+        if let Some(channel) = self.channels.get_mut(name) {
+            channel.waiting.remove(&subscription);
+        }
+        self.forget_if_empty(name);
+    }
+
+    /// The events that nobody read, by name; together with `held`, in order of arrival.
+    pub(super) fn unread<'a>(
+        &'a self,
+        held: impl Iterator<Item = &'a Arrival>,
+    ) -> Vec<UnreadEvent> {
+        let queued = self.channels.values().flat_map(|channel| &channel.unread);
+        let by_place: BTreeMap<u64, &UnreadEvent> = queued
+            .map(|(place, event)| (*place, event))
+            .chain(held.map(|arrival| (arrival.place, &arrival.event)))
+            .collect();
+        by_place.into_values().cloned().collect()
+    }
+
+    fn forget_if_empty(&mut self, name: &Name) {
+        if let Some(channel) = self.channels.get(name) {
+            debug_assert!(channel.unread.is_empty() || channel.waiting.is_empty());
+            if channel.unread.is_empty() && channel.waiting.is_empty() {
+                self.channels.remove(name);
+            }
+        }
+    }
+}
+
+/// The ids of the latest external events, so that one that is sent again is
+/// recognised. Bounded: the oldest is forgotten when a new one finds no room.
+#[derive(Debug, Default)]
+pub(super) struct RecentMessages {
+    in_order: VecDeque<MessageId>,
+    known: BTreeSet<MessageId>,
+}
+
+impl RecentMessages {
+    /// How many ids are remembered.
+    pub(super) const CAPACITY: usize = 1024;
+
+    /// Whether the id is among the latest.
+    pub(super) fn contains(&self, id: &MessageId) -> bool {
+        self.known.contains(id)
+    }
+
+    /// Remembers an id.
+    pub(super) fn remember(&mut self, id: MessageId) {
+        if !self.known.insert(id.clone()) {
+            return;
+        }
+        self.in_order.push_back(id);
+        if self.in_order.len() > Self::CAPACITY
+            && let Some(oldest) = self.in_order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+
+    /// The ids, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &MessageId> {
+        self.in_order.iter()
+    }
+}

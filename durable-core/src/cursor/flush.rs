@@ -1,0 +1,251 @@
+//! The end of a poll: its outputs are appended, or found again in the history.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::block::Output;
+use super::operation::{Arrived, OpKey, Outcome};
+use super::place::{Misplaced, is_next, place};
+use super::{Cursor, CursorError, Stage};
+use crate::command::{derived_instance, is_to_be_derived};
+use crate::event::{Carried, Event};
+use crate::history::HistoryEntry;
+use crate::id::{CommandId, CommandKind, EventId};
+use crate::text::Name;
+use crate::violation::{Difference, Violation};
+
+impl Cursor {
+    /// Ends a poll: a grant that was not taken lapses, patch questions are
+    /// answered, and what the poll emitted is appended (live) or compared with
+    /// the next recorded outputs (replay).
+    pub fn flush(&mut self) -> Result<(), CursorError> {
+        self.check_not_failed()?;
+        if let Some(granted) = self.granted.take() {
+            self.operations.lapse(granted);
+        }
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        if !matches!(self.stage, Stage::Started) {
+            return Err(self.out_of_turn("flush", "outside of an execution"));
+        }
+        if self.is_cut_off() {
+            self.block.clear();
+            return Ok(());
+        }
+        self.return_events();
+        self.request_runs();
+        let mut outputs = self.block.take_outputs();
+        self.answer_patches(&mut outputs);
+        if self.tape.is_at_end() {
+            outputs.into_iter().for_each(|output| self.append(output));
+            return Ok(());
+        }
+        self.find_again(outputs)
+    }
+
+    /// Matches a block with the next recorded outputs; what the history does not
+    /// have yet is appended.
+    fn find_again(&mut self, outputs: Vec<Output>) -> Result<(), CursorError> {
+        if is_next(self.owner(), &outputs, &self.tape) {
+            for output in &outputs {
+                self.pass(output.operation);
+            }
+            return Ok(());
+        }
+        let placement = match place(self.owner(), &outputs, &self.tape) {
+            Ok(placement) => placement,
+            Err(misplaced) => return Err(self.misplaced_output(outputs, &misplaced)),
+        };
+        for index in placement.recorded {
+            self.pass(outputs[index].operation);
+        }
+        let mut new = placement.new.into_iter().peekable();
+        for (index, output) in outputs.into_iter().enumerate() {
+            if new.next_if_eq(&index).is_some() {
+                self.append(output);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves over the next recorded event, an output that opened this operation.
+    fn pass(&mut self, operation: Option<OpKey>) {
+        if let Some(entry) = self.tape.pop() {
+            self.recorded(entry.recorded_at_ms, &entry.event, operation);
+        }
+    }
+
+    /// Gives an output its position and keeps it to be stored.
+    fn append(&mut self, output: Output) {
+        let Output {
+            mut event,
+            operation,
+        } = output;
+        let event_id = self.last_event_id.next();
+        event.set_event_id(event_id);
+        if let Event::SubOrchestrationScheduled { instance, .. }
+        | Event::OrchestrationChained { instance, .. } = &mut event
+            && is_to_be_derived(instance)
+        {
+            *instance = derived_instance(&self.instance, self.execution_id, event_id);
+        }
+        let recorded_at_ms = self.last_recorded_ms;
+        self.recorded(recorded_at_ms, &event, operation);
+        self.appended.push(HistoryEntry {
+            recorded_at_ms,
+            event,
+        });
+    }
+
+    /// An output stands in the history: what it changes takes effect.
+    fn recorded(&mut self, recorded_at_ms: u64, event: &Event, operation: Option<OpKey>) {
+        let event_id = event.event_id();
+        self.went_over(event_id, recorded_at_ms);
+        let _ = self.numbering.number(event);
+        if let Some(key) = operation {
+            self.operations.opened(key, event_id);
+        }
+        match event {
+            Event::ExternalSubscribed { name, .. } => self.subscribed(name, event_id),
+            Event::PromiseCreated { number, .. } => {
+                if self.operations.open_at(event_id).is_some() {
+                    self.promises.insert(*number, event_id);
+                } else {
+                    self.abandon(event_id, event.kind());
+                }
+            }
+            Event::StateSet { key, value, .. } => {
+                self.state.insert(key.clone(), value.clone());
+            }
+            Event::StateCleared { key, .. } => {
+                self.state.remove(key);
+            }
+            Event::CustomStatusSet { status, .. } => self.custom_status = Some(status.clone()),
+            Event::OrchestrationContinuedAsNew { .. } => {
+                self.carried = Some(Box::new(self.carry_over()));
+                self.end();
+            }
+            ending if ending.is_terminal() => self.end(),
+            _ => {}
+        }
+    }
+
+    fn subscribed(&mut self, name: &Name, subscription: EventId) {
+        if let Some(arrival) = self.externals.subscribe(name, subscription) {
+            self.arrive_at(subscription, Arrived::External(arrival));
+        }
+    }
+
+    /// External events whose subscription was dropped in this poll go to another
+    /// one, or back to their places: oldest first, whatever was dropped first.
+    fn return_events(&mut self) {
+        let mut returned = self.block.take_returned();
+        returned.sort_by_key(|arrival| arrival.place);
+        for arrival in returned {
+            self.offer(arrival);
+        }
+    }
+
+    /// Answers the patch questions of a block. Questions of one poll are
+    /// concurrent, so their answers arrive in the order of their names.
+    fn answer_patches(&mut self, outputs: &mut Vec<Output>) {
+        let block_len = outputs.len();
+        let mut answers: Vec<(Name, bool, Option<OpKey>)> = Vec::new();
+        outputs.retain_mut(|output| {
+            let Event::PatchMarked { patch_id, .. } = &output.event else {
+                return true;
+            };
+            let (answer, is_first) = match self.patches.get(patch_id) {
+                Some(answer) => (*answer, false),
+                None => (self.may_take_patch(patch_id, block_len), true),
+            };
+            self.patches.insert(patch_id.clone(), answer);
+            answers.push((patch_id.clone(), answer, output.operation.take()));
+            answer && is_first
+        });
+        answers.sort_by(|a, b| a.0.cmp(&b.0));
+        for (_, answer, operation) in answers {
+            if let Some(key) = operation {
+                let outcome = Outcome::Patched(answer);
+                self.operations.arrived(key, Arrived::Outcome(outcome));
+            }
+        }
+    }
+
+    /// Live, and where the mark is among what this block has recorded.
+    fn may_take_patch(&self, wanted: &Name, block_len: usize) -> bool {
+        self.tape.is_at_end()
+            || self.tape.outputs().take(block_len).any(
+                |event| matches!(event, Event::PatchMarked { patch_id, .. } if patch_id == wanted),
+            )
+    }
+
+    fn carry_over(&self) -> Carried {
+        let unread_events = self.externals.unread(self.operations.held_events());
+        let unread_ids: BTreeSet<_> = unread_events
+            .iter()
+            .map(|event| event.message_id.clone())
+            .collect();
+        Carried {
+            state: self
+                .state
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            custom_status: self.custom_status.clone(),
+            read_message_ids: self
+                .recent_messages
+                .iter()
+                .filter(|id| !unread_ids.contains(*id))
+                .cloned()
+                .collect(),
+            unread_events,
+            cancel_reason: self.cancel_reason.clone(),
+        }
+    }
+
+    fn misplaced_output(&mut self, mut outputs: Vec<Output>, misplaced: &Misplaced) -> CursorError {
+        let code = outputs.swap_remove(misplaced.output).event;
+        self.violation(Some(code), misplaced.distance, misplaced.difference)
+    }
+
+    /// Code and history part at the recorded event at this distance.
+    pub(super) fn violation(
+        &mut self,
+        code: Option<Event>,
+        distance: usize,
+        difference: Difference,
+    ) -> CursorError {
+        let Some(entry) = self.tape.get(distance) else {
+            return self.out_of_turn("flush", "at the end of the history");
+        };
+        let history = entry.event.clone();
+        let command_id = self.command_at(distance, code.as_ref());
+        let violation = Violation {
+            instance: self.instance.clone(),
+            execution_id: self.execution_id,
+            event_id: history.event_id(),
+            command_id,
+            code: code.map(Box::new),
+            history: Box::new(history),
+            difference,
+        };
+        self.fail(CursorError::Violation(Box::new(violation)))
+    }
+
+    /// The number of the recorded command at this distance; if there is none,
+    /// the number that the code's command would have there.
+    fn command_at(&self, distance: usize, code: Option<&Event>) -> Option<CommandId> {
+        let mut numbering = self.numbering.clone();
+        for entry in (0..distance).filter_map(|index| self.tape.get(index)) {
+            let _ = numbering.number(&entry.event);
+        }
+        let recorded = self.tape.get(distance)?;
+        numbering.number(&recorded.event).or_else(|| {
+            let kind = CommandKind::of(code?.kind())?;
+            Some(numbering.upcoming(kind))
+        })
+    }
+}

@@ -1,0 +1,124 @@
+//! Questions that can be asked of any event.
+
+use super::table::{Event, EventClass, EventKind};
+use crate::id::EventId;
+
+impl EventKind {
+    /// The number that is stored for this kind.
+    pub const fn number(self) -> u16 {
+        self as u16
+    }
+
+    /// Whether events of this kind end the execution.
+    pub const fn is_terminal(self) -> bool {
+        matches!(self.class(), EventClass::Terminal)
+    }
+
+    /// For a completion or a cancellation: the kind of the event that its
+    /// `source_event_id` must name.
+    pub const fn source_kind(self) -> Option<Self> {
+        Some(match self {
+            Self::ActivityCompleted | Self::ActivityFailed | Self::ActivityCancelRequested => {
+                Self::ActivityScheduled
+            }
+            Self::TimerFired | Self::TimerCancelled => Self::TimerCreated,
+            Self::SubOrchestrationCompleted
+            | Self::SubOrchestrationFailed
+            | Self::SubOrchestrationCancelRequested => Self::SubOrchestrationScheduled,
+            Self::PromiseResolved | Self::PromiseRejected => Self::PromiseCreated,
+            _ => return None,
+        })
+    }
+}
+
+impl Event {
+    /// On which side of the code it stands.
+    pub const fn class(&self) -> EventClass {
+        self.kind().class()
+    }
+
+    /// Whether it came from outside and is delivered to the code.
+    pub const fn is_input(&self) -> bool {
+        matches!(self.class(), EventClass::Input)
+    }
+
+    /// Whether the code emitted it and goes on after it.
+    pub const fn is_output(&self) -> bool {
+        matches!(self.class(), EventClass::Output)
+    }
+
+    /// Whether it ends the execution.
+    pub const fn is_terminal(&self) -> bool {
+        self.kind().is_terminal()
+    }
+
+    /// Whether it ends the execution without the code having said so.
+    pub const fn is_imposed(&self) -> bool {
+        matches!(self, Self::OrchestrationTerminated { .. })
+    }
+
+    /// The event that this one completes or cancels.
+    ///
+    /// External events have none: they are matched by name.
+    pub const fn source_event_id(&self) -> Option<EventId> {
+        match self {
+            Self::ActivityCompleted {
+                source_event_id, ..
+            }
+            | Self::ActivityFailed {
+                source_event_id, ..
+            }
+            | Self::ActivityCancelRequested {
+                source_event_id, ..
+            }
+            | Self::TimerFired {
+                source_event_id, ..
+            }
+            | Self::TimerCancelled {
+                source_event_id, ..
+            }
+            | Self::SubOrchestrationCompleted {
+                source_event_id, ..
+            }
+            | Self::SubOrchestrationFailed {
+                source_event_id, ..
+            }
+            | Self::SubOrchestrationCancelRequested {
+                source_event_id, ..
+            }
+            | Self::PromiseResolved {
+                source_event_id, ..
+            }
+            | Self::PromiseRejected {
+                source_event_id, ..
+            } => Some(*source_event_id),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_numbers_are_unique_and_found_again() {
+        for (index, kind) in EventKind::ALL.iter().enumerate() {
+            assert_eq!(usize::from(kind.number()), index + 1);
+            assert_eq!(EventKind::from_number(kind.number()), Some(*kind));
+        }
+        assert_eq!(EventKind::from_number(0), None);
+        let beyond = u16::try_from(EventKind::ALL.len() + 1).unwrap();
+        assert_eq!(EventKind::from_number(beyond), None);
+    }
+
+    #[test]
+    fn every_source_is_an_output_of_an_operation() {
+        for kind in EventKind::ALL {
+            if let Some(source) = kind.source_kind() {
+                assert_eq!(source.class(), EventClass::Output, "{kind}");
+                assert_eq!(source.source_kind(), None, "{kind}");
+            }
+        }
+    }
+}

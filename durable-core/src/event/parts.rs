@@ -1,0 +1,61 @@
+//! What some events carry besides plain fields.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{EventId, ExecutionId};
+use crate::text::{InstanceId, MessageId, Name, Payload};
+
+/// Who waits for a sub-orchestration: the answer goes to this scheduling event
+/// of this execution, and to no later one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parent {
+    /// The parent's instance.
+    pub instance: InstanceId,
+    /// The parent's execution.
+    pub execution_id: ExecutionId,
+    /// The parent's `SubOrchestrationScheduled`.
+    pub event_id: EventId,
+}
+
+/// What one execution hands to the next through continue-as-new.
+///
+/// ```
+/// use durable_core::Carried;
+///
+/// assert!(Carried::default().state.is_empty());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Carried {
+    /// The state, sorted by key.
+    pub state: Vec<(Name, Payload)>,
+    /// The custom status.
+    pub custom_status: Option<Payload>,
+    /// External events that were delivered but not read, oldest first.
+    pub unread_events: Vec<UnreadEvent>,
+    /// Ids of the latest external events that were read, oldest first: a message
+    /// that is sent again across continue-as-new is still recognised.
+    pub read_message_ids: Vec<MessageId>,
+    /// The reason of a cancellation that was requested before.
+    pub cancel_reason: Option<String>,
+}
+
+impl Carried {
+    /// Whether nothing is handed over.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An external event that nobody has read yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadEvent {
+    /// The name it was raised with.
+    pub name: Name,
+    /// What it carries.
+    pub data: Payload,
+    /// The sender's id of it.
+    pub message_id: MessageId,
+}

@@ -1,0 +1,158 @@
+//! How large names and payloads may be. Whoever accepts them from a user checks
+//! them here before anything is written, so nothing too large is ever half stored.
+
+use core::fmt;
+
+/// The largest names and payloads that are accepted.
+///
+/// ```
+/// use durable_core::{LimitError, Limits};
+///
+/// let limits = Limits::default();
+/// assert!(limits.check_name("activity", "charge").is_ok());
+/// assert!(matches!(
+///     limits.check_name("activity", ""),
+///     Err(LimitError::EmptyName { what: "activity" })
+/// ));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest name, instance id, key, version or message id.
+    pub max_name_bytes: usize,
+    /// The longest payload.
+    pub max_payload_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_name_bytes: 1024,
+            max_payload_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+impl Limits {
+    /// Checks a name; `what` says in the error whose name it is.
+    pub fn check_name(&self, what: &'static str, name: &str) -> Result<(), LimitError> {
+        if name.is_empty() {
+            return Err(LimitError::EmptyName { what });
+        }
+        if name.len() > self.max_name_bytes {
+            return Err(LimitError::NameTooLong {
+                what,
+                bytes: name.len(),
+                max_bytes: self.max_name_bytes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks a payload; `what` says in the error what it is for.
+    pub fn check_payload(&self, what: &'static str, payload: &str) -> Result<(), LimitError> {
+        if payload.len() > self.max_payload_bytes {
+            return Err(LimitError::PayloadTooLarge {
+                what,
+                bytes: payload.len(),
+                max_bytes: self.max_payload_bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A name or a payload was refused; nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// A name must not be empty.
+    EmptyName {
+        /// Whose name it is.
+        what: &'static str,
+    },
+    /// A name is too long.
+    NameTooLong {
+        /// Whose name it is.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The longest that is accepted.
+        max_bytes: usize,
+    },
+    /// A payload is too large.
+    PayloadTooLarge {
+        /// What it is for.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The longest that is accepted.
+        max_bytes: usize,
+    },
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyName { what } => write!(f, "the name of the {what} is empty"),
+            Self::NameTooLong {
+                what,
+                bytes,
+                max_bytes,
+            } => write!(
+                f,
+                "the name of the {what} has {bytes} bytes; at most {max_bytes} are allowed"
+            ),
+            Self::PayloadTooLarge {
+                what,
+                bytes,
+                max_bytes,
+            } => write!(
+                f,
+                "the {what} has {bytes} bytes; at most {max_bytes} are allowed: \
+                 store it elsewhere and pass a reference, or raise the limit"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LimitError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    #[test]
+    fn the_limit_itself_is_allowed_and_one_more_is_not() {
+        let limits = Limits {
+            max_name_bytes: 3,
+            max_payload_bytes: 5,
+        };
+        assert_eq!(limits.check_name("queue", "abc"), Ok(()));
+        assert_eq!(
+            limits.check_name("queue", "abcd"),
+            Err(LimitError::NameTooLong {
+                what: "queue",
+                bytes: 4,
+                max_bytes: 3
+            })
+        );
+        assert_eq!(limits.check_payload("input", "12345"), Ok(()));
+        assert_eq!(limits.check_payload("input", ""), Ok(()));
+        let error = limits.check_payload("input", "123456").unwrap_err();
+        assert_eq!(
+            error,
+            LimitError::PayloadTooLarge {
+                what: "input",
+                bytes: 6,
+                max_bytes: 5
+            }
+        );
+        let sentence: String = alloc::format!("{error}");
+        assert!(
+            sentence.starts_with("the input has 6 bytes; at most 5 are allowed"),
+            "{sentence}"
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! The `Provider` trait: each method with what must hold.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use async_trait::async_trait;
+
+use super::commit::{CommitOutcome, TurnCommit};
+use super::error::ProviderError;
+use super::lease::{Lease, ReadyInstances, SessionId, SessionOptions, SessionReport};
+use super::message::{Message, OutgoingMessage, SendOutcome};
+use super::query::{
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, Purge, PurgeReport,
+};
+use super::start::{IdReuse, StartOutcome};
+use super::wake::{Interest, WakeSeq};
+use super::work::{FiredTimers, WorkBatch, WorkLease, WorkSettlement};
+use crate::failure::Failure;
+use crate::id::{EventId, ExecutionId};
+use crate::text::{InstanceId, Name, Payload};
+
+/// Where orchestrations live.
+///
+/// # Promises
+///
+/// 1. A commit is all or nothing, and the same commit sent twice is applied once.
+/// 2. One owner: two sessions never hold an instance at once. A commit with a
+///    lost lease or a wrong tail changes nothing and says which.
+/// 3. History is append-only, keyed by instance, execution and event id. A second
+///    write of a key is an error, never an overwrite.
+/// 4. A message leaves the inbox only in the commit that consumed it. The order
+///    per instance is kept. Duplicates are possible across crashes; the turn drops
+///    them.
+/// 5. A message for a held instance wakes its holder. A released instance with a
+///    message in its inbox is ready.
+/// 6. A work item leaves its queue only with its result stored, its retry
+///    scheduled, its cancellation, or set aside as poison.
+/// 7. No timer fires early by the store's clock.
+/// 8. What was acknowledged survives the death of the process at any instant.
+/// 9. What is ready is found without polling delay in the same process, and within
+///    a stated bound from another one.
+/// 10. Reads can page.
+///
+/// # Time
+///
+/// `now_ms` is the caller's clock. A provider that is shared by one process takes
+/// it as the store's time; one with a clock of its own (a server) ignores it. The
+/// store's time is in every answer that needs one, and everything that is due is
+/// due by it.
+///
+/// # Errors
+///
+/// An error says what may be assumed; see [`ProviderError`]. Every method may
+/// answer [`Unavailable`](ProviderError::Unavailable) (nothing happened),
+/// [`Unknown`](ProviderError::Unknown) (it may have) and
+/// [`Unusable`](ProviderError::Unusable). Methods that take a session answer
+/// [`SessionLost`](ProviderError::SessionLost) once it has ended.
+///
+/// # Cancellation
+///
+/// A future that is dropped before it answered leaves the caller where `Unknown`
+/// would: it happened or it did not, never half.
+#[async_trait]
+pub trait Provider: Send + Sync + 'static {
+    /// Opens a session.
+    ///
+    /// - Its id was never used before in this store.
+    /// - It lives until it is closed, until its heartbeat is late by the store's
+    ///   clock, or until the provider knows that its process is dead.
+    /// - When it ends, everything it held is ready again at once, with its
+    ///   crash count raised by one, except what was handed back by `close_session`.
+    async fn open_session(
+        &self,
+        options: SessionOptions,
+        now_ms: u64,
+    ) -> Result<SessionId, ProviderError>;
+
+    /// Keeps a session and everything that it holds.
+    ///
+    /// - Reports the work that was cancelled under this session.
+    async fn heartbeat(
+        &self,
+        session: SessionId,
+        now_ms: u64,
+    ) -> Result<SessionReport, ProviderError>;
+
+    /// Ends a session in good order.
+    ///
+    /// - What it held is ready again at once, and no crash is counted.
+    /// - Closing a session that has ended changes nothing and succeeds.
+    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError>;
+
+    /// Hands out instances that are to run: they have messages, they were resumed
+    /// since their last turn, or the session that held them ended without closing.
+    ///
+    /// - At most `max`, those that became ready first come first.
+    /// - Free ones that are neither suspended nor delayed nor ended come with a new
+    ///   lease, whose token is above every earlier one of the instance.
+    /// - An ended instance is handed out too while its inbox is not empty, so that
+    ///   its messages can be answered and dropped.
+    /// - An instance that this session holds comes, with the lease it has, when its
+    ///   inbox has messages that were not given to this session under that lease.
+    /// - Messages come in order; a provider may bound their number and say that
+    ///   there are more.
+    async fn fetch_instances(
+        &self,
+        session: SessionId,
+        max: usize,
+        now_ms: u64,
+    ) -> Result<ReadyInstances, ProviderError>;
+
+    /// Applies turns, each on its own: all of it or nothing.
+    ///
+    /// - Answers in the order of `turns`, one each.
+    /// - `AlreadyDone` if this commit id is the last one that was applied to the
+    ///   instance, with the same claimed work as in the first answer.
+    /// - `Fenced` if the lease is not the instance's current one or its session has
+    ///   ended; checked before the tail.
+    /// - `Conflict` if the execution or its tail is another.
+    /// - `Invalid` if the events are not contiguous, or `next_execution` does not
+    ///   begin with event 1 of the next execution.
+    /// - A message to an instance that does not exist is dropped, unless it is a
+    ///   `Start`: that creates the instance. A `Start` for an instance that exists
+    ///   goes to its inbox like any message.
+    /// - An ended instance loses its timers and its unclaimed work; its claimed work
+    ///   is reported as cancelled.
+    /// - Without `keep_lease` the instance is free; with messages left it is ready.
+    /// - Claimed work is leased to the same session.
+    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>>;
+
+    /// Gives leases back without having committed.
+    ///
+    /// - An instance with messages is ready again, at `not_before_ms` at the
+    ///   earliest, and the messages are given again.
+    /// - A lease that is no longer held is ignored.
+    async fn release(
+        &self,
+        leases: Vec<Lease>,
+        not_before_ms: Option<u64>,
+        now_ms: u64,
+    ) -> Result<(), ProviderError>;
+
+    /// Hands out work from these queues (`None` is the default queue).
+    ///
+    /// - At most `max`, those that became ready first come first.
+    /// - An item is in one session's hands only; each hand-out has a higher token.
+    async fn fetch_work(
+        &self,
+        session: SessionId,
+        queues: &[Option<Name>],
+        max: usize,
+        now_ms: u64,
+    ) -> Result<WorkBatch, ProviderError>;
+
+    /// Takes work back.
+    ///
+    /// - Answers in order whether the lease was still held. If it was not, nothing
+    ///   is changed by that settlement.
+    /// - A result goes to the instance's inbox in the same step that removes the
+    ///   item; its message id is derived from the work key, so that it can be there
+    ///   only once.
+    /// - The result of cancelled work is dropped with the item.
+    async fn settle_work(
+        &self,
+        settlements: Vec<WorkSettlement>,
+        now_ms: u64,
+    ) -> Result<Vec<bool>, ProviderError>;
+
+    /// Keeps what an attempt wants its next one to know.
+    ///
+    /// - Answers whether the lease is still held.
+    async fn heartbeat_work(
+        &self,
+        lease: &WorkLease,
+        details: Payload,
+        now_ms: u64,
+    ) -> Result<bool, ProviderError>;
+
+    /// Moves timers that are due into the inboxes of their instances.
+    ///
+    /// - At most `max`, by due time and then in the order in which they were set.
+    /// - None before it is due by the store's clock.
+    /// - A timer is moved once; its message id is derived from its key.
+    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError>;
+
+    /// Starts an instance.
+    ///
+    /// - `message` must be a `Start`; anything else is `Invalid`.
+    /// - The same message id sent again for an instance gets the first answer.
+    /// - The execution id is above every one that the instance id ever had, also
+    ///   before it was purged.
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError>;
+
+    /// Puts messages into inboxes.
+    ///
+    /// - Answers in order, one each.
+    /// - A message whose id is in the inbox already is accepted and changes nothing.
+    /// - A `Start` is `Invalid` here.
+    async fn send(
+        &self,
+        messages: Vec<OutgoingMessage>,
+        now_ms: u64,
+    ) -> Result<Vec<SendOutcome>, ProviderError>;
+
+    /// Stops an instance until it is resumed: its holder, if any, is fenced.
+    ///
+    /// - Nothing is lost: its inbox, timers and work stay.
+    async fn suspend(
+        &self,
+        instance: &InstanceId,
+        reason: Failure,
+        now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError>;
+
+    /// Lets a suspended instance go on: it is ready, even without a message. One
+    /// that is not suspended stays as it is.
+    async fn resume(
+        &self,
+        instance: &InstanceId,
+        now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError>;
+
+    /// What is known of an instance.
+    async fn instance(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError>;
+
+    /// Lists instances by id, at most `max`, after this one.
+    ///
+    /// - While instances come and go, one that is there all the time is listed
+    ///   exactly once.
+    async fn instances(
+        &self,
+        filter: &InstanceFilter,
+        after: Option<&InstanceId>,
+        max: usize,
+    ) -> Result<InstancePage, ProviderError>;
+
+    /// The executions of an instance that are still stored, in order.
+    async fn executions(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Vec<ExecutionRecord>, ProviderError>;
+
+    /// The history of an execution after this event, at most `max` entries.
+    ///
+    /// - An execution that is not stored has an empty history.
+    /// - Bytes that do not decode are [`Damaged`](ProviderError::Damaged), with
+    ///   instance, execution and event named.
+    async fn history(
+        &self,
+        instance: &InstanceId,
+        execution_id: ExecutionId,
+        after: EventId,
+        max: usize,
+    ) -> Result<HistoryPage, ProviderError>;
+
+    /// Removes ended instances with everything that belongs to them, except the
+    /// memory of their highest execution id.
+    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError>;
+
+    /// Waits until there may be something new since `seen`, and says how far to
+    /// look from.
+    ///
+    /// - It returns at once if something happened after the fetch that gave `seen`.
+    /// - It may return for nothing; it never misses anything that happened in this
+    ///   process, and notices what happened in another one within a stated bound.
+    /// - Time passing alone does not end it: the caller knows when things are due.
+    /// - [`Instance`](Interest::Instance) takes its first `seen` from
+    ///   [`WakeSeq::default`].
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        interest: &Interest,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError>;
+}

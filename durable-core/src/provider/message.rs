@@ -1,0 +1,119 @@
+//! Messages: everything that reaches an instance from outside goes through its
+//! inbox, in order, and leaves it in the commit that consumed it.
+
+use alloc::string::String;
+
+use serde::{Deserialize, Serialize};
+
+use super::start::StartInstance;
+use crate::failure::Failure;
+use crate::id::{EventId, ExecutionId};
+use crate::text::{InstanceId, MessageId, Name, Payload};
+
+/// The place of a message in an instance's inbox; it only rises.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct InboxSeq(pub u64);
+
+/// A message in an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxMessage {
+    /// Its place.
+    pub seq: InboxSeq,
+    /// What it says.
+    pub message: Message,
+}
+
+/// What somebody tells an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// The sender's id of it. While a message with this id is in the inbox, a
+    /// second one changes nothing.
+    pub message_id: MessageId,
+    /// What it says.
+    pub body: MessageBody,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum MessageBody {
+    /// Begin. It creates the instance if there is none.
+    Start(StartInstance),
+    /// An activity ended.
+    ActivityFinished {
+        /// The execution that called it.
+        execution_id: ExecutionId,
+        /// Its `ActivityScheduled`.
+        source_event_id: EventId,
+        /// What it returned.
+        result: Result<Payload, Failure>,
+    },
+    /// A timer is due.
+    TimerFired {
+        /// The execution that set it.
+        execution_id: ExecutionId,
+        /// Its `TimerCreated`.
+        source_event_id: EventId,
+        /// When it was due.
+        fire_at_ms: u64,
+    },
+    /// A sub-orchestration ended, or could not be started.
+    SubOrchestrationFinished {
+        /// The parent's execution.
+        execution_id: ExecutionId,
+        /// The parent's `SubOrchestrationScheduled`.
+        source_event_id: EventId,
+        /// What it returned.
+        result: Result<Payload, Failure>,
+    },
+    /// Somebody raised an event.
+    ExternalRaised {
+        /// Its name.
+        name: Name,
+        /// What it carries.
+        data: Payload,
+    },
+    /// Somebody resolved or rejected a promise.
+    PromiseSettled {
+        /// The execution that created it.
+        execution_id: ExecutionId,
+        /// Which promise of that execution.
+        number: u64,
+        /// The value, or why there is none.
+        resolution: Result<Payload, Failure>,
+    },
+    /// Please stop.
+    Cancel {
+        /// Why.
+        reason: String,
+    },
+    /// Stop now.
+    Terminate {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A message on its way to another instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// The receiver.
+    pub target: InstanceId,
+    /// What it is told.
+    pub message: Message,
+}
+
+/// What became of a message that a client sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum SendOutcome {
+    /// It is in the inbox, now or from an earlier attempt with the same id.
+    Accepted,
+    /// There is no such instance.
+    UnknownInstance,
+    /// The instance has ended.
+    InstanceEnded,
+}

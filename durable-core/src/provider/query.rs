@@ -1,0 +1,206 @@
+//! Reading: instances, executions, histories; and removing what is no longer
+//! needed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Parent;
+use crate::failure::Failure;
+use crate::history::HistoryEntry;
+use crate::id::{EventId, ExecutionId};
+use crate::text::{InstanceId, Name, Payload, Version};
+
+/// Where an instance stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InstanceStatus {
+    /// It was asked to start; no turn has run yet.
+    Pending,
+    /// It runs, or waits for something.
+    Running,
+    /// It is stopped and nothing is lost: somebody has to resume it.
+    Suspended {
+        /// Why.
+        failure: Failure,
+    },
+    /// It returned a value.
+    Completed {
+        /// The value.
+        output: Payload,
+    },
+    /// It returned a failure.
+    Failed {
+        /// The failure.
+        failure: Failure,
+    },
+    /// It was ended from outside.
+    Terminated {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+impl InstanceStatus {
+    /// The status without what it carries.
+    pub const fn kind(&self) -> StatusKind {
+        match self {
+            Self::Pending => StatusKind::Pending,
+            Self::Running => StatusKind::Running,
+            Self::Suspended { .. } => StatusKind::Suspended,
+            Self::Completed { .. } => StatusKind::Completed,
+            Self::Failed { .. } => StatusKind::Failed,
+            Self::Terminated { .. } => StatusKind::Terminated,
+        }
+    }
+}
+
+/// An [`InstanceStatus`] without what it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum StatusKind {
+    /// It was asked to start; no turn has run yet.
+    Pending,
+    /// It runs, or waits for something.
+    Running,
+    /// It is stopped until somebody resumes it.
+    Suspended,
+    /// It returned a value.
+    Completed,
+    /// It returned a failure.
+    Failed,
+    /// It was ended from outside.
+    Terminated,
+}
+
+impl StatusKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::Running,
+        Self::Suspended,
+        Self::Completed,
+        Self::Failed,
+        Self::Terminated,
+    ];
+
+    /// Whether the instance will do nothing more.
+    pub const fn is_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Terminated)
+    }
+}
+
+impl fmt::Display for StatusKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Suspended => "suspended",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Terminated => "terminated",
+        })
+    }
+}
+
+/// What is known of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceRecord {
+    /// Its id.
+    pub instance: InstanceId,
+    /// Its current, or last, execution.
+    pub execution_id: ExecutionId,
+    /// The orchestration.
+    pub name: Name,
+    /// The version that the execution runs; before its first turn the version
+    /// that was asked for, if one was.
+    pub version: Option<Version>,
+    /// Where it stands.
+    pub status: InstanceStatus,
+    /// What keeps it from going on just now, although nobody stopped it.
+    pub blocked: Option<Failure>,
+    /// What the code said of itself.
+    pub custom_status: Option<Payload>,
+    /// Who waits for it.
+    pub parent: Option<Parent>,
+    /// The tail of the current execution's history.
+    pub last_event_id: EventId,
+    /// When it was started.
+    pub created_at_ms: u64,
+    /// When it last changed.
+    pub updated_at_ms: u64,
+}
+
+/// One execution of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionRecord {
+    /// Which one.
+    pub execution_id: ExecutionId,
+    /// The tail of its history.
+    pub last_event_id: EventId,
+}
+
+/// A part of a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// The entries, in order.
+    pub entries: Vec<HistoryEntry>,
+    /// Whether there were more when the page was read.
+    pub has_more: bool,
+}
+
+/// Which instances to list. An empty filter lists all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InstanceFilter {
+    /// Only this orchestration.
+    pub name: Option<Name>,
+    /// Only these statuses; empty is any.
+    pub statuses: Vec<StatusKind>,
+    /// Only ids that begin with this.
+    pub id_prefix: Option<String>,
+    /// Only those that changed before this time.
+    pub updated_before_ms: Option<u64>,
+}
+
+impl InstanceFilter {
+    /// Whether an instance is meant.
+    pub fn matches(&self, record: &InstanceRecord) -> bool {
+        let is_named = self.name.as_ref().is_none_or(|name| *name == record.name);
+        let has_status = self.statuses.is_empty() || self.statuses.contains(&record.status.kind());
+        let has_prefix = self
+            .id_prefix
+            .as_ref()
+            .is_none_or(|prefix| record.instance.starts_with(prefix.as_str()));
+        let is_old = self
+            .updated_before_ms
+            .is_none_or(|time| record.updated_at_ms < time);
+        is_named && has_status && has_prefix && is_old
+    }
+}
+
+/// A part of a list of instances.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InstancePage {
+    /// The instances, by id.
+    pub instances: Vec<InstanceRecord>,
+    /// The id to go on after, if there is more.
+    pub next: Option<InstanceId>,
+}
+
+/// What to remove. Only ended instances are ever removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purge {
+    /// Which instances.
+    pub filter: InstanceFilter,
+    /// At most this many at once.
+    pub max: usize,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PurgeReport {
+    /// How many instances, with everything that belongs to them.
+    pub instances: usize,
+    /// Whether there are more.
+    pub has_more: bool,
+}

@@ -1,0 +1,58 @@
+//! Starting instances.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Parent;
+use crate::id::ExecutionId;
+use crate::text::{Name, Payload, Version};
+
+use super::query::StatusKind;
+
+/// What an instance is started with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartInstance {
+    /// The orchestration.
+    pub name: Name,
+    /// The version; `None` is the newest that the node which runs it knows.
+    pub version: Option<Version>,
+    /// The input.
+    pub input: Payload,
+    /// Who waits for the result.
+    pub parent: Option<Parent>,
+}
+
+/// What to do when the instance id is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IdReuse {
+    /// Refuse.
+    #[default]
+    Refuse,
+    /// Take the instance that runs; refuse one that has ended.
+    UseRunning,
+    /// Take the instance that runs; start an ended one anew, in its next execution.
+    RestartEnded,
+}
+
+/// What became of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum StartOutcome {
+    /// It was started by this request, now or in an earlier attempt with the
+    /// same message id.
+    Started {
+        /// The execution that it begins with.
+        execution_id: ExecutionId,
+    },
+    /// It was running, and the policy takes it as it is.
+    AlreadyRunning {
+        /// The execution that runs.
+        execution_id: ExecutionId,
+    },
+    /// The id is taken, and the policy refuses.
+    Taken {
+        /// The latest execution.
+        execution_id: ExecutionId,
+        /// Its status.
+        status: StatusKind,
+    },
+}

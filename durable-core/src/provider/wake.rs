@@ -1,0 +1,23 @@
+//! Being told instead of asking again and again.
+
+use alloc::vec::Vec;
+
+use crate::text::{InstanceId, Name};
+
+/// How far somebody has looked. A fetch returns it, a wait takes it: whatever
+/// happened in between ends the wait at once, so no wake-up is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct WakeSeq(pub u64);
+
+/// What somebody waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Interest {
+    /// A free instance got a message, or an instance that this session holds did.
+    Instances,
+    /// Work became ready in one of these queues; `None` is the default queue.
+    Work(Vec<Option<Name>>),
+    /// A timer was set that is due before all others.
+    Timers,
+    /// This instance changed: its status, its execution or its custom status.
+    Instance(InstanceId),
+}

@@ -1,0 +1,26 @@
+//! The cursor from outside: what it appends, what it accepts again, what it
+//! refuses, and that it does nothing else.
+#![cfg(test)]
+
+mod driver;
+mod events;
+mod past;
+
+mod cancel;
+mod changed;
+mod concurrent;
+mod display;
+mod drops;
+mod endings;
+mod entries;
+mod externals;
+mod grants;
+mod ids;
+mod matrix;
+mod misuse;
+mod pages;
+mod patches;
+mod promises;
+mod runs;
+mod sources;
+mod state;

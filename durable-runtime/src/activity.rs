@@ -1,0 +1,114 @@
+//! What activity code sees.
+
+use std::sync::Arc;
+
+use durable_core::provider::{Provider, WorkKey, WorkLease};
+use durable_core::{Failure, Limits, Name, Payload};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::payload::{self, Subject};
+
+/// The surroundings of one attempt of an activity.
+///
+/// An activity may run more than once: a worker can die after the effect and
+/// before the result is stored. Make effects idempotent with
+/// [`idempotency_key`](Self::idempotency_key).
+#[derive(Clone)]
+pub struct ActivityContext {
+    attempt: Arc<Attempt>,
+}
+
+/// What is known of one attempt.
+pub(crate) struct Attempt {
+    pub(crate) name: Name,
+    pub(crate) lease: WorkLease,
+    pub(crate) number: u32,
+    pub(crate) earlier_heartbeat: Option<Payload>,
+    pub(crate) cancellation: CancellationToken,
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: Limits,
+}
+
+impl ActivityContext {
+    pub(crate) fn new(attempt: Attempt) -> Self {
+        Self {
+            attempt: Arc::new(attempt),
+        }
+    }
+
+    /// Which call this is: instance, execution and scheduling event.
+    pub fn key(&self) -> &WorkKey {
+        &self.attempt.lease.key
+    }
+
+    /// The same text in every attempt of this call and in no other call:
+    /// `instance/execution/event_id`.
+    pub fn idempotency_key(&self) -> String {
+        let key = self.key();
+        format!("{}/{}/{}", key.instance, key.execution_id, key.event_id)
+    }
+
+    /// Which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempt.number
+    }
+
+    /// Whether nobody waits for the result any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.attempt.cancellation.is_cancelled()
+    }
+
+    /// Waits until nobody waits for the result any more.
+    pub async fn cancelled(&self) {
+        self.attempt.cancellation.cancelled().await;
+    }
+
+    /// Keeps something for the next attempt, in case this one does not end.
+    ///
+    /// It fails if the work is no longer in this worker's hands: stop then.
+    pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
+        let subject = Subject::new("activity", self.attempt.name.clone());
+        let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
+        let now_ms = self.attempt.clock.now_ms();
+        let is_held = self
+            .attempt
+            .provider
+            .heartbeat_work(&self.attempt.lease, details, now_ms)
+            .await
+            .map_err(|error| Failure::application("heartbeat", error.to_string()))?;
+        if is_held {
+            Ok(())
+        } else {
+            self.attempt.cancellation.cancel();
+            Err(Failure::cancelled("the work is in other hands"))
+        }
+    }
+
+    /// What the last heartbeat of an earlier attempt left behind.
+    pub fn earlier_heartbeat<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
+        let subject = Subject::new("activity", self.attempt.name.clone());
+        self.attempt
+            .earlier_heartbeat
+            .as_ref()
+            .map(|details| payload::decode("heartbeat", &subject, None, details))
+            .transpose()
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.attempt.limits
+    }
+}
+
+impl std::fmt::Debug for ActivityContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ActivityContext")
+            .field("name", &self.attempt.name)
+            .field("key", self.key())
+            .field("attempt", &self.attempt.number)
+            .finish_non_exhaustive()
+    }
+}

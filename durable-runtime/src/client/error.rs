@@ -1,0 +1,84 @@
+//! Why a client call did not do what was asked.
+
+use std::fmt;
+
+use durable_core::provider::{ProviderError, StatusKind};
+use durable_core::{ExecutionId, Failure, InstanceId};
+
+/// Why a client call did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// There is no such instance.
+    NotFound {
+        /// The id.
+        instance: InstanceId,
+    },
+    /// The instance has ended.
+    Ended {
+        /// The id.
+        instance: InstanceId,
+    },
+    /// The id is taken.
+    Taken {
+        /// The id.
+        instance: InstanceId,
+        /// Its latest execution.
+        execution_id: ExecutionId,
+        /// Where that stands.
+        status: StatusKind,
+    },
+    /// A name or a value was refused before anything was sent.
+    Refused(Failure),
+    /// The instance that was waited for failed or was terminated.
+    Failed {
+        /// The id.
+        instance: InstanceId,
+        /// Why.
+        failure: Failure,
+    },
+    /// The value that was read is not of the expected type.
+    InvalidPayload(Failure),
+    /// The store did not do it, or may not have.
+    Provider(ProviderError),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound { instance } => write!(f, "there is no instance `{instance}`"),
+            Self::Ended { instance } => write!(f, "instance `{instance}` has ended"),
+            Self::Taken {
+                instance,
+                execution_id,
+                status,
+            } => write!(
+                f,
+                "the id `{instance}` is taken: its execution {execution_id} is {status}"
+            ),
+            Self::Refused(failure) | Self::InvalidPayload(failure) => failure.fmt(f),
+            Self::Failed { instance, failure } => {
+                write!(f, "instance `{instance}` failed: {failure}")
+            }
+            Self::Provider(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(failure)
+            | Self::InvalidPayload(failure)
+            | Self::Failed { failure, .. } => Some(failure),
+            Self::Provider(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<ProviderError> for ClientError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error)
+    }
+}

@@ -1,0 +1,190 @@
+//! One instance, seen from outside.
+
+use std::marker::PhantomData;
+
+use durable_core::provider::{
+    ExecutionRecord, HistoryPage, InstanceRecord, InstanceStatus, Interest, MessageBody, WakeSeq,
+};
+use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Client, ClientError, fresh_message_id};
+use crate::handle::EventRef;
+use crate::payload::{self, Subject};
+
+/// One instance, seen from outside.
+#[derive(Debug)]
+pub struct InstanceHandle<O> {
+    client: Client,
+    id: InstanceId,
+    output: PhantomData<fn() -> O>,
+}
+
+impl<O> Clone for InstanceHandle<O> {
+    fn clone(&self) -> Self {
+        Self::new(self.client.clone(), self.id.clone())
+    }
+}
+
+impl<O> InstanceHandle<O> {
+    pub(super) fn new(client: Client, id: InstanceId) -> Self {
+        Self {
+            client,
+            id,
+            output: PhantomData,
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &InstanceId {
+        &self.id
+    }
+
+    /// Waits until it has ended, and gives what it returned. Continuing as new is
+    /// no end; a suspended instance is waited for.
+    pub async fn wait(&self) -> Result<O, ClientError>
+    where
+        O: DeserializeOwned,
+    {
+        let interest = Interest::Instance(self.id.clone());
+        let mut seen = WakeSeq::default();
+        loop {
+            let record = self.record().await?;
+            match record.status {
+                InstanceStatus::Completed { output } => {
+                    let subject = Subject::new("orchestration", record.name);
+                    return payload::decode("output", &subject, None, &output)
+                        .map_err(ClientError::InvalidPayload);
+                }
+                InstanceStatus::Failed { failure } | InstanceStatus::Terminated { failure } => {
+                    return Err(ClientError::Failed {
+                        instance: self.id.clone(),
+                        failure,
+                    });
+                }
+                InstanceStatus::Pending
+                | InstanceStatus::Running
+                | InstanceStatus::Suspended { .. } => {
+                    seen = self.client.provider().wait(None, &interest, seen).await?;
+                }
+            }
+        }
+    }
+
+    /// Waits until its record is as wanted.
+    pub async fn wait_until(
+        &self,
+        mut is_wanted: impl FnMut(&InstanceRecord) -> bool,
+    ) -> Result<InstanceRecord, ClientError> {
+        let interest = Interest::Instance(self.id.clone());
+        let mut seen = WakeSeq::default();
+        loop {
+            let record = self.record().await?;
+            if is_wanted(&record) {
+                return Ok(record);
+            }
+            seen = self.client.provider().wait(None, &interest, seen).await?;
+        }
+    }
+
+    /// What is known of it.
+    pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
+        let record = self.client.provider().instance(&self.id).await?;
+        record.ok_or_else(|| ClientError::NotFound {
+            instance: self.id.clone(),
+        })
+    }
+
+    /// What its code said of itself.
+    pub async fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, ClientError> {
+        let record = self.record().await?;
+        let subject = Subject::new("orchestration", record.name);
+        record
+            .custom_status
+            .map(|status| payload::decode("custom status", &subject, None, &status))
+            .transpose()
+            .map_err(ClientError::InvalidPayload)
+    }
+
+    /// Raises an event for it.
+    pub async fn raise<T: Serialize>(
+        &self,
+        event: impl EventRef<T>,
+        data: &T,
+    ) -> Result<(), ClientError> {
+        self.raise_as(fresh_message_id(), event, data).await
+    }
+
+    /// Raises an event under an id of the caller's: raising it again with the same
+    /// id does not repeat it.
+    pub async fn raise_as<T: Serialize>(
+        &self,
+        message_id: impl Into<MessageId>,
+        event: impl EventRef<T>,
+        data: &T,
+    ) -> Result<(), ClientError> {
+        let subject = Subject::new("event", event.into_name());
+        let data = self.client.encode("data", &subject, data)?;
+        let body = MessageBody::ExternalRaised {
+            name: subject.name,
+            data,
+        };
+        self.client.send(&self.id, message_id.into(), body).await
+    }
+
+    /// Asks it to stop. It decides itself how, and can clean up.
+    pub async fn cancel(&self, reason: impl Into<String>) -> Result<(), ClientError> {
+        let body = MessageBody::Cancel {
+            reason: reason.into(),
+        };
+        self.client.send(&self.id, fresh_message_id(), body).await
+    }
+
+    /// Ends it at once. Its code does not run again.
+    pub async fn terminate(&self, reason: impl Into<String>) -> Result<(), ClientError> {
+        let body = MessageBody::Terminate {
+            reason: reason.into(),
+        };
+        self.client.send(&self.id, fresh_message_id(), body).await
+    }
+
+    /// Stops it until it is resumed. Nothing is lost.
+    pub async fn suspend(&self, reason: impl Into<String>) -> Result<(), ClientError> {
+        let kind = FailureKind::Application(Name::from("suspended"));
+        let failure = Failure::new(kind, reason);
+        let now_ms = self.client.now_ms();
+        let outcome = self
+            .client
+            .provider()
+            .suspend(&self.id, failure, now_ms)
+            .await?;
+        ClientError::check(&self.id, Some(outcome))
+    }
+
+    /// Lets it go on after it was suspended.
+    pub async fn resume(&self) -> Result<(), ClientError> {
+        let now_ms = self.client.now_ms();
+        let outcome = self.client.provider().resume(&self.id, now_ms).await?;
+        ClientError::check(&self.id, Some(outcome))
+    }
+
+    /// Its executions that are still stored.
+    pub async fn executions(&self) -> Result<Vec<ExecutionRecord>, ClientError> {
+        Ok(self.client.provider().executions(&self.id).await?)
+    }
+
+    /// A part of the history of one of its executions.
+    pub async fn history(
+        &self,
+        execution_id: ExecutionId,
+        after: EventId,
+        max: usize,
+    ) -> Result<HistoryPage, ClientError> {
+        let history = self
+            .client
+            .provider()
+            .history(&self.id, execution_id, after, max);
+        Ok(history.await?)
+    }
+}

@@ -1,0 +1,104 @@
+//! Starting an instance.
+
+use std::future::IntoFuture;
+use std::marker::PhantomData;
+use std::pin::Pin;
+
+use durable_core::provider::{IdReuse, Message, MessageBody, StartInstance, StartOutcome};
+use durable_core::{InstanceId, MessageId};
+use serde::Serialize;
+
+use super::{Client, ClientError, InstanceHandle, fresh_message_id};
+use crate::handle::OrchestrationName;
+use crate::payload::Subject;
+
+/// A start: set its options, then await it.
+#[derive(Debug)]
+#[must_use = "an instance is started when this is awaited"]
+pub struct Start<O> {
+    client: Client,
+    id: InstanceId,
+    start: Result<StartInstance, ClientError>,
+    message_id: MessageId,
+    reuse: IdReuse,
+    output: PhantomData<fn() -> O>,
+}
+
+impl<O> Start<O> {
+    pub(super) fn new<I: Serialize>(
+        client: Client,
+        orchestration: OrchestrationName,
+        id: InstanceId,
+        input: &I,
+    ) -> Self {
+        let OrchestrationName { name, version } = orchestration;
+        let subject = Subject::new("orchestration", name);
+        let start = client
+            .encode("input", &subject, input)
+            .map(|input| StartInstance {
+                name: subject.name,
+                version,
+                input,
+                parent: None,
+            });
+        Self {
+            client,
+            id,
+            start,
+            message_id: fresh_message_id(),
+            reuse: IdReuse::default(),
+            output: PhantomData,
+        }
+    }
+
+    /// What to do when the id is taken; by default the start is refused.
+    pub fn reuse(mut self, reuse: IdReuse) -> Self {
+        self.reuse = reuse;
+        self
+    }
+
+    /// Names this start, so that sending it again does not start it twice.
+    pub fn message_id(mut self, id: impl Into<MessageId>) -> Self {
+        self.message_id = id.into();
+        self
+    }
+
+    async fn send(self) -> Result<InstanceHandle<O>, ClientError> {
+        let Self {
+            client,
+            id,
+            start,
+            message_id,
+            reuse,
+            ..
+        } = self;
+        let message = Message {
+            message_id,
+            body: MessageBody::Start(start?),
+        };
+        let now_ms = client.now_ms();
+        let outcome = client.provider().start(&id, message, reuse, now_ms).await?;
+        match outcome {
+            StartOutcome::Started { .. } | StartOutcome::AlreadyRunning { .. } => {
+                Ok(InstanceHandle::new(client, id))
+            }
+            StartOutcome::Taken {
+                execution_id,
+                status,
+            } => Err(ClientError::Taken {
+                instance: id,
+                execution_id,
+                status,
+            }),
+        }
+    }
+}
+
+impl<O: 'static> IntoFuture for Start<O> {
+    type Output = Result<InstanceHandle<O>, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}

@@ -1,0 +1,120 @@
+//! Sub-orchestrations and detached starts.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use durable_core::{Failure, InstanceId, Notice, Request};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+use super::activity::value_of;
+use crate::future::Operation;
+use crate::handle::{OrchestrationName, OrchestrationRef};
+use crate::payload::{self, Subject};
+
+impl OrchestrationContext {
+    /// Starts another orchestration as a child and waits for what it returns.
+    ///
+    /// Its id is derived from this instance unless one is given. An id that is
+    /// taken is a failure of kind `InstanceExists`. Dropping the future asks the
+    /// child to stop.
+    pub fn sub_orchestration<I, O>(
+        &self,
+        orchestration: impl OrchestrationRef<I, O>,
+        input: &I,
+    ) -> SubOrchestration<O>
+    where
+        I: Serialize,
+    {
+        let OrchestrationName { name, version } = orchestration.into_name();
+        let subject = Subject::new("orchestration", name.clone());
+        let request = self.subject("orchestration", name).and_then(|subject| {
+            let input = payload::encode(self.limits(), "input", &subject, input)?;
+            Ok(Request::SubOrchestration {
+                name: subject.name,
+                version,
+                instance: None,
+                input,
+            })
+        });
+        SubOrchestration {
+            operation: Operation::lazy(&self.shared, request),
+            subject,
+            output: PhantomData,
+        }
+    }
+
+    /// Starts another orchestration under this id and does not wait for it.
+    ///
+    /// It is started once, with the commit of what happened so far. If the id is
+    /// taken, nothing is started.
+    pub fn start_detached<I, O>(
+        &self,
+        orchestration: impl OrchestrationRef<I, O>,
+        instance: impl Into<InstanceId>,
+        input: &I,
+    ) -> Result<(), Failure>
+    where
+        I: Serialize,
+    {
+        let OrchestrationName { name, version } = orchestration.into_name();
+        let subject = self.subject("orchestration", name)?;
+        let instance = self.checked_instance(instance.into())?;
+        let input = payload::encode(self.limits(), "input", &subject, input)?;
+        self.shared.lock().cursor.emit(Notice::StartDetached {
+            name: subject.name,
+            version,
+            instance: Some(instance),
+            input,
+        });
+        Ok(())
+    }
+
+    pub(super) fn checked_instance(&self, instance: InstanceId) -> Result<InstanceId, Failure> {
+        self.subject("instance", instance.as_str().into())?;
+        Ok(instance)
+    }
+}
+
+/// A child: set its options, then await it.
+#[derive(Debug)]
+#[must_use = "a sub-orchestration is started when it is first polled"]
+pub struct SubOrchestration<O> {
+    operation: Operation,
+    subject: Subject,
+    output: PhantomData<fn() -> O>,
+}
+
+impl<O> SubOrchestration<O> {
+    /// Gives the child this id.
+    pub fn id(mut self, id: impl Into<InstanceId>) -> Self {
+        let id = id.into();
+        let limits = &self.operation.shared().settings.limits;
+        let subject = Subject::new("instance", id.as_str().into());
+        match payload::check_name(limits, &subject) {
+            Ok(()) => {
+                if let Some(Request::SubOrchestration { instance, .. }) =
+                    self.operation.request_mut()
+                {
+                    *instance = Some(id);
+                }
+            }
+            Err(failure) => self.operation.refuse(failure),
+        }
+        self
+    }
+}
+
+impl<O: DeserializeOwned> Future for SubOrchestration<O> {
+    type Output = Result<O, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.operation
+            .poll_settled(cx)
+            .map(|settled| value_of(&this.subject, settled))
+    }
+}

@@ -1,0 +1,47 @@
+//! Going on in a new execution.
+
+use std::future::pending;
+
+use durable_core::{Ending, Failure, Payload, Version};
+use serde::Serialize;
+
+use super::OrchestrationContext;
+use crate::payload;
+
+impl OrchestrationContext {
+    /// Ends this execution and goes on in a new one with an empty history, on the
+    /// newest registered version.
+    ///
+    /// State, custom status, unread events and a requested cancellation go along.
+    /// The returned value never comes: write `return ctx.continue_as_new(&n).await`.
+    pub async fn continue_as_new<I: Serialize, O>(&self, input: &I) -> Result<O, Failure> {
+        let input = self.encode_next(input)?;
+        self.end_with(Ending::ContinuedAsNew {
+            input,
+            version: None,
+        })
+        .await
+    }
+
+    /// As [`continue_as_new`](Self::continue_as_new), on the version that this
+    /// execution runs on.
+    pub async fn continue_as_new_same_version<I: Serialize, O>(
+        &self,
+        input: &I,
+    ) -> Result<O, Failure> {
+        let input = self.encode_next(input)?;
+        let version: Option<Version> = Some(self.version());
+        self.end_with(Ending::ContinuedAsNew { input, version })
+            .await
+    }
+
+    fn encode_next<I: Serialize>(&self, input: &I) -> Result<Payload, Failure> {
+        let subject = self.subject("instance", self.shared.instance.as_str().into())?;
+        payload::encode(self.limits(), "input", &subject, input)
+    }
+
+    async fn end_with<O>(&self, ending: Ending) -> Result<O, Failure> {
+        self.shared.lock().ending.get_or_insert(ending);
+        pending().await
+    }
+}

@@ -1,0 +1,73 @@
+//! External events: waiting for them, and sending them to other instances.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use durable_core::{Failure, InstanceId, Notice, Request};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+use super::activity::value_of;
+use crate::future::Operation;
+use crate::handle::EventRef;
+use crate::payload::{self, Subject};
+
+impl OrchestrationContext {
+    /// Waits for an event that somebody raises for this instance.
+    ///
+    /// Events of one name are read in the order in which they came. One that came
+    /// before anybody waited is not lost: the next future of that name gets it.
+    pub fn external_event<T>(&self, event: impl EventRef<T>) -> ExternalEvent<T> {
+        let name = event.into_name();
+        let subject = Subject::new("event", name.clone());
+        let request = self
+            .subject("event", name)
+            .map(|subject| Request::External { name: subject.name });
+        ExternalEvent {
+            operation: Operation::lazy(&self.shared, request),
+            subject,
+            data: PhantomData,
+        }
+    }
+
+    /// Raises an event for another instance. Nothing happens if there is none.
+    pub fn send_event<T: Serialize>(
+        &self,
+        target: impl Into<InstanceId>,
+        event: impl EventRef<T>,
+        data: &T,
+    ) -> Result<(), Failure> {
+        let subject = self.subject("event", event.into_name())?;
+        let target = self.checked_instance(target.into())?;
+        let data = payload::encode(self.limits(), "data", &subject, data)?;
+        self.shared.lock().cursor.emit(Notice::SendEvent {
+            target,
+            name: subject.name,
+            data,
+        });
+        Ok(())
+    }
+}
+
+/// An event that is waited for.
+#[derive(Debug)]
+#[must_use = "an event is waited for when the future is first polled"]
+pub struct ExternalEvent<T> {
+    operation: Operation,
+    subject: Subject,
+    data: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Future for ExternalEvent<T> {
+    type Output = Result<T, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.operation
+            .poll_settled(cx)
+            .map(|settled| value_of(&this.subject, settled))
+    }
+}

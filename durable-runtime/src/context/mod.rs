@@ -1,0 +1,129 @@
+//! What orchestration code sees: the context and its durable futures.
+
+mod activity;
+mod child;
+mod continuing;
+mod event;
+mod patch;
+mod promise;
+mod run;
+mod shared;
+mod state;
+mod timer;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use durable_core::{ExecutionId, InstanceId, Limits, Name, Version};
+use uuid::Uuid;
+
+use crate::payload::Subject;
+
+pub use activity::ActivityCall;
+pub use child::SubOrchestration;
+pub use event::ExternalEvent;
+pub use patch::Patched;
+pub use promise::Promise;
+pub use run::Run;
+pub(crate) use shared::{ContextSettings, Misuse, Shared};
+pub use timer::Sleep;
+
+/// The orchestration's access to the outside world, and the only one it may use.
+///
+/// Everything it learns through the context is recorded, so that the function
+/// can be run again over its history after a crash and goes on where it was. It is
+/// cheap to clone; clones mean the same execution.
+///
+/// Futures that the context gives are lazy: nothing happens before they are first
+/// polled. They can be used with any combinator. Dropping one before its value was
+/// taken cancels what it stands for.
+#[derive(Debug, Clone)]
+pub struct OrchestrationContext {
+    shared: Arc<Shared>,
+}
+
+impl OrchestrationContext {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// The id of this instance.
+    pub fn instance_id(&self) -> InstanceId {
+        self.shared.instance.clone()
+    }
+
+    /// The number of this execution: it rises with every continue-as-new.
+    pub fn execution_id(&self) -> ExecutionId {
+        self.shared.execution_id
+    }
+
+    /// The version that this execution runs on.
+    pub fn version(&self) -> Version {
+        self.shared.lock().version.clone()
+    }
+
+    /// The time of the latest thing that happened to this execution: the same in
+    /// every replay.
+    pub fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.now_ms())
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.shared.lock().cursor.now_ms()
+    }
+
+    /// A random id: the same in every replay, different in every execution.
+    pub fn uuid(&self) -> Uuid {
+        let bytes = self.shared.lock().random.next_bytes();
+        uuid::Builder::from_random_bytes(bytes).into_uuid()
+    }
+
+    /// A random number: the same in every replay, different in every execution.
+    pub fn random(&self) -> u64 {
+        self.shared.lock().random.next_u64()
+    }
+
+    /// Whether the code runs over recorded events and what it does now has been
+    /// done before.
+    ///
+    /// Nothing that the orchestration does may depend on it; it is for side
+    /// channels such as metrics. (`tracing` is silent in replay by itself.)
+    pub fn is_replaying(&self) -> bool {
+        self.shared.lock().cursor.is_replaying()
+    }
+
+    /// How many events the history of this execution has.
+    pub fn history_len(&self) -> u64 {
+        self.shared.lock().cursor.last_event_id().get()
+    }
+
+    /// Whether the history has grown so long that it is time to
+    /// [`continue_as_new`](Self::continue_as_new).
+    pub fn should_continue_as_new(&self) -> bool {
+        self.history_len() >= self.shared.settings.history_hint
+    }
+
+    /// Whether somebody asked this orchestration to stop.
+    ///
+    /// What was open at that moment resolves to a failure of kind `Cancelled`, so
+    /// `?` unwinds; clean-up code can go on calling activities.
+    pub fn is_cancelled(&self) -> bool {
+        self.shared.lock().cursor.cancel_reason().is_some()
+    }
+
+    /// Why somebody asked this orchestration to stop.
+    pub fn cancel_reason(&self) -> Option<String> {
+        self.shared.lock().cursor.cancel_reason().map(Into::into)
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.settings.limits
+    }
+
+    /// A subject with a checked name.
+    fn subject(&self, what: &'static str, name: Name) -> Result<Subject, durable_core::Failure> {
+        let subject = Subject::new(what, name);
+        crate::payload::check_name(self.limits(), &subject)?;
+        Ok(subject)
+    }
+}

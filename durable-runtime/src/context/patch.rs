@@ -1,0 +1,42 @@
+//! Patches: changing code that running instances still use.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use durable_core::{Name, Outcome, Request};
+
+use super::OrchestrationContext;
+use crate::future::Operation;
+
+impl OrchestrationContext {
+    /// Whether this execution may take the new path of a change.
+    ///
+    /// True for executions that come here for the first time, and from then on for
+    /// the whole execution; false for those that went past here before the change.
+    pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
+        let patch_id = patch_id.into();
+        let request = Request::Patch { patch_id };
+        Patched {
+            operation: Operation::lazy(&self.shared, Ok(request)),
+        }
+    }
+}
+
+/// The answer to [`OrchestrationContext::patched`].
+#[derive(Debug)]
+#[must_use = "the question is asked when the future is first polled"]
+pub struct Patched {
+    operation: Operation,
+}
+
+impl Future for Patched {
+    type Output = bool;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        let this = self.get_mut();
+        this.operation
+            .poll_settled(cx)
+            .map(|settled| settled.outcome == Outcome::Patched(true))
+    }
+}

@@ -1,0 +1,108 @@
+//! Recorded side effects.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use durable_core::{Failure, Name, OpKey, Request};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+use super::activity::value_of;
+use crate::future::{Operation, Polled};
+use crate::payload::{self, Subject};
+
+impl OrchestrationContext {
+    /// Runs a short side effect right here and records what it returned.
+    ///
+    /// Everything that led here is stored before it runs, so it never acts on
+    /// something that a crash would make different. It runs at least once; in
+    /// replay it does not run, the recorded result is taken. Recorded side effects
+    /// run one at a time; for anything long or unreliable use an activity.
+    ///
+    /// It must not use the context's own futures.
+    pub fn run<F, T, E>(&self, name: impl Into<Name>, effect: F) -> Run<F>
+    where
+        F: Future<Output = Result<T, E>> + Send,
+    {
+        let name = name.into();
+        let subject = Subject::new("side effect", name.clone());
+        let request = self
+            .subject("side effect", name)
+            .map(|subject| Request::Run { name: subject.name });
+        Run {
+            operation: Operation::lazy(&self.shared, request),
+            subject,
+            effect: Box::pin(effect),
+        }
+    }
+}
+
+/// A recorded side effect.
+#[must_use = "a side effect runs when it is polled"]
+pub struct Run<F> {
+    operation: Operation,
+    subject: Subject,
+    effect: Pin<Box<F>>,
+}
+
+impl<F> fmt::Debug for Run<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("subject", &self.subject)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F, T, E> Future for Run<F>
+where
+    F: Future<Output = Result<T, E>> + Send,
+    T: Serialize + DeserializeOwned,
+    E: Into<Failure>,
+{
+    type Output = Result<T, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        match this.operation.poll(cx) {
+            Polled::Pending => Poll::Pending,
+            Polled::Settled(settled) => Poll::Ready(value_of(&this.subject, settled)),
+            Polled::Execute(key) => this.execute(key, cx),
+        }
+    }
+}
+
+impl<F, T, E> Run<F>
+where
+    F: Future<Output = Result<T, E>> + Send,
+    T: Serialize,
+    E: Into<Failure>,
+{
+    fn execute(&mut self, key: OpKey, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        let shared = self.operation.shared().clone();
+        shared.lock().in_run = true;
+        let polled = self.effect.as_mut().poll(cx);
+        shared.lock().in_run = false;
+        let Poll::Ready(result) = polled else {
+            return Poll::Pending;
+        };
+        let limits = &shared.settings.limits;
+        let result = result.map_err(Into::into).and_then(|value| {
+            let recorded = payload::encode(limits, "result", &self.subject, &value)?;
+            Ok((value, recorded))
+        });
+        let recorded = match &result {
+            Ok((_, recorded)) => Ok(recorded.clone()),
+            Err(failure) => Err(failure.clone()),
+        };
+        let mut inner = shared.lock();
+        inner.cursor.complete_run(key, recorded);
+        let waker = inner.take_waker(key);
+        drop(inner);
+        drop(waker);
+        self.operation.executed();
+        Poll::Ready(result.map(|(value, _)| value))
+    }
+}

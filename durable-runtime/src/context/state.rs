@@ -1,0 +1,60 @@
+//! State and custom status: small values that outlive the execution.
+
+use durable_core::{Failure, Name, Notice};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+use crate::payload;
+
+impl OrchestrationContext {
+    /// The value of a state key, if it was set.
+    ///
+    /// State is kept across continue-as-new. In replay the recorded value wins.
+    pub fn state<T: DeserializeOwned>(&self, key: impl Into<Name>) -> Result<Option<T>, Failure> {
+        let subject = self.subject("state key", key.into())?;
+        let value = self.shared.lock().cursor.state(&subject.name).cloned();
+        value
+            .map(|value| payload::decode("value", &subject, None, &value))
+            .transpose()
+    }
+
+    /// Sets a state key.
+    pub fn set_state<T: Serialize>(&self, key: impl Into<Name>, value: &T) -> Result<(), Failure> {
+        let subject = self.subject("state key", key.into())?;
+        let value = payload::encode(self.limits(), "value", &subject, value)?;
+        let key = subject.name;
+        self.shared
+            .lock()
+            .cursor
+            .emit(Notice::SetState { key, value });
+        Ok(())
+    }
+
+    /// Clears a state key.
+    pub fn clear_state(&self, key: impl Into<Name>) -> Result<(), Failure> {
+        let key = self.subject("state key", key.into())?.name;
+        self.shared.lock().cursor.emit(Notice::ClearState { key });
+        Ok(())
+    }
+
+    /// Says something of this orchestration that clients can read.
+    pub fn set_custom_status<T: Serialize>(&self, status: &T) -> Result<(), Failure> {
+        let subject = self.subject("status of", self.shared.instance.as_str().into())?;
+        let status = payload::encode(self.limits(), "value", &subject, status)?;
+        self.shared
+            .lock()
+            .cursor
+            .emit(Notice::SetCustomStatus { status });
+        Ok(())
+    }
+
+    /// What this orchestration last said of itself.
+    pub fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
+        let subject = self.subject("status of", self.shared.instance.as_str().into())?;
+        let status = self.shared.lock().cursor.custom_status().cloned();
+        status
+            .map(|status| payload::decode("value", &subject, None, &status))
+            .transpose()
+    }
+}

@@ -1,0 +1,54 @@
+//! Sending a commit until the store has said what became of it.
+
+use std::time::Instant;
+
+use durable_core::provider::{CommitOutcome, Committed, ProviderError, TurnCommit};
+
+use super::wait::{self, Backoff};
+use crate::node::Node;
+
+/// Why a commit was not applied.
+#[derive(Debug)]
+pub(super) enum NotCommitted {
+    /// The instance is in other hands, or is not what we thought: drop the state.
+    Lost,
+    /// The store refuses it and always will.
+    Refused(ProviderError),
+}
+
+/// Commits a turn. The commit id makes it safe to send it again.
+pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, NotCommitted> {
+    let began = Instant::now();
+    let mut backoff = Backoff::default();
+    loop {
+        let answer = node.provider.commit(vec![turn.clone()]).await.pop();
+        let error = match answer {
+            Some(Ok(CommitOutcome::Done(committed) | CommitOutcome::AlreadyDone(committed))) => {
+                node.saw_store_time(committed.now_ms);
+                metrics::counter!("durable_commits_total").increment(1);
+                metrics::histogram!("durable_commit_seconds").record(began.elapsed());
+                return Ok(committed);
+            }
+            Some(Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. })) => {
+                metrics::counter!("durable_commits_rejected_total").increment(1);
+                return Err(NotCommitted::Lost);
+            }
+            Some(Err(error)) => error,
+            None => ProviderError::Unknown {
+                reason: "the store gave no answer".into(),
+            },
+        };
+        match error {
+            ProviderError::Unavailable { .. }
+            | ProviderError::Unknown { .. }
+            | ProviderError::Unusable { .. }
+            | ProviderError::SessionLost { .. } => {
+                wait::out_error(node, &mut backoff, &error).await;
+            }
+            refused => return Err(NotCommitted::Refused(refused)),
+        }
+        if node.ended.is_cancelled() {
+            return Err(NotCommitted::Lost);
+        }
+    }
+}

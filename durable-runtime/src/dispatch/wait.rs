@@ -1,0 +1,67 @@
+//! Waiting without polling, and waiting out an error.
+
+use std::time::Duration;
+
+use durable_core::provider::{Interest, ProviderError, WakeSeq};
+
+use crate::node::Node;
+
+/// How long a dispatcher waits at most before it looks again, whatever it was told.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Waits until there may be something new, until something is due, or until the
+/// node drains.
+pub(super) async fn for_news(node: &Node, interest: &Interest, seen: WakeSeq, due_ms: Option<u64>) {
+    let until_due = due_ms.map_or(LONGEST_WAIT, |due| {
+        Duration::from_millis(due.saturating_sub(node.store_now_ms())).min(LONGEST_WAIT)
+    });
+    tokio::select! {
+        biased;
+        () = node.draining.cancelled() => {}
+        news = node.provider.wait(Some(node.session), interest, seen) => {
+            if let Err(error) = news {
+                out_error(node, &mut Backoff::default(), &error).await;
+            }
+        }
+        () = node.clock.sleep(until_due) => {}
+    }
+}
+
+/// Grows from a moment to a few seconds.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    next: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            next: Duration::from_millis(10),
+        }
+    }
+}
+
+impl Backoff {
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    fn grow(&mut self) -> Duration {
+        let wait = self.next;
+        self.next = (wait * 2).min(Self::LONGEST);
+        wait
+    }
+}
+
+/// Waits out an error of the store. A lost session ends the node's session.
+pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &ProviderError) {
+    if matches!(error, ProviderError::SessionLost { .. }) {
+        tracing::warn!(node = %node.options.node, %error, "the session was lost");
+        node.ended.cancel();
+        return;
+    }
+    tracing::warn!(node = %node.options.node, %error, "the store did not answer");
+    metrics::counter!("durable_store_errors_total").increment(1);
+    tokio::select! {
+        () = node.ended.cancelled() => {}
+        () = node.clock.sleep(backoff.grow()) => {}
+    }
+}

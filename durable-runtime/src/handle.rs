@@ -1,0 +1,201 @@
+//! Typed handles: a name together with the types that go with it.
+//!
+//! A handle names a thing once; registering it and calling it are then checked
+//! by the compiler. Plain strings stay possible wherever a handle is taken: their
+//! types follow from the call.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use durable_core::{Name, Version};
+
+macro_rules! handle {
+    (
+        $(#[$meta:meta])*
+        $name:ident<$($type:ident),+>, $what:literal
+    ) => {
+        $(#[$meta])*
+        pub struct $name<$($type),+> {
+            name: &'static str,
+            types: PhantomData<fn($($type),+)>,
+        }
+
+        impl<$($type),+> $name<$($type),+> {
+            #[doc = concat!("Names ", $what, ".")]
+            pub const fn new(name: &'static str) -> Self {
+                Self {
+                    name,
+                    types: PhantomData,
+                }
+            }
+
+            /// The name.
+            pub const fn name(&self) -> &'static str {
+                self.name
+            }
+        }
+
+        impl<$($type),+> Clone for $name<$($type),+> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$($type),+> Copy for $name<$($type),+> {}
+
+        impl<$($type),+> fmt::Debug for $name<$($type),+> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.name).finish()
+            }
+        }
+    };
+}
+
+macro_rules! reference_by_name {
+    ($reference:ident, $name:ident<$($type:ident),+>, $what:literal) => {
+        #[doc = concat!("Something that names ", $what, ": a [`", stringify!($name), "`] or a string.")]
+        pub trait $reference<$($type),+> {
+            /// The name.
+            fn into_name(self) -> Name;
+        }
+
+        impl<$($type),+> $reference<$($type),+> for $name<$($type),+> {
+            fn into_name(self) -> Name {
+                Name::from(self.name)
+            }
+        }
+
+        impl<$($type),+> $reference<$($type),+> for &str {
+            fn into_name(self) -> Name {
+                Name::from(self)
+            }
+        }
+
+        impl<$($type),+> $reference<$($type),+> for Name {
+            fn into_name(self) -> Name {
+                self
+            }
+        }
+    };
+}
+
+handle! {
+    /// Names an activity that takes an `I` and returns an `O`.
+    ///
+    /// ```
+    /// use durable_runtime::Activity;
+    ///
+    /// const GREET: Activity<String, String> = Activity::new("greet");
+    /// assert_eq!(GREET.name(), "greet");
+    /// ```
+    Activity<I, O>, "an activity"
+}
+
+handle! {
+    /// Names an orchestration that takes an `I` and returns an `O`.
+    ///
+    /// ```
+    /// use durable_runtime::Orchestration;
+    ///
+    /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
+    /// assert_eq!(HELLO.name(), "hello");
+    /// ```
+    Orchestration<I, O>, "an orchestration"
+}
+
+handle! {
+    /// Names an external event that carries a `T`.
+    ///
+    /// ```
+    /// use durable_runtime::EventName;
+    ///
+    /// const APPROVED: EventName<bool> = EventName::new("approved");
+    /// assert_eq!(APPROVED.name(), "approved");
+    /// ```
+    EventName<T>, "an external event"
+}
+
+reference_by_name!(ActivityRef, Activity<I, O>, "an activity");
+reference_by_name!(EventRef, EventName<T>, "an external event");
+
+impl<I, O> Orchestration<I, O> {
+    /// The same orchestration at this version, such as `2.1.0`.
+    ///
+    /// ```
+    /// use durable_runtime::Orchestration;
+    ///
+    /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
+    /// let second = HELLO.at("2.0.0");
+    /// # let _ = second;
+    /// ```
+    pub const fn at(self, version: &'static str) -> VersionedOrchestration<I, O> {
+        VersionedOrchestration {
+            orchestration: self,
+            version,
+        }
+    }
+}
+
+/// Names one version of an orchestration; made by [`Orchestration::at`].
+#[derive(Debug)]
+pub struct VersionedOrchestration<I, O> {
+    orchestration: Orchestration<I, O>,
+    version: &'static str,
+}
+
+impl<I, O> Clone for VersionedOrchestration<I, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, O> Copy for VersionedOrchestration<I, O> {}
+
+/// An orchestration by name, and by version if a certain one is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrchestrationName {
+    /// The name.
+    pub name: Name,
+    /// The version; `None` leaves the choice to whoever runs it.
+    pub version: Option<Version>,
+}
+
+/// Something that names an orchestration: an [`Orchestration`], one version of it,
+/// or a string.
+pub trait OrchestrationRef<I, O> {
+    /// Name and version.
+    fn into_name(self) -> OrchestrationName;
+}
+
+impl<I, O> OrchestrationRef<I, O> for Orchestration<I, O> {
+    fn into_name(self) -> OrchestrationName {
+        OrchestrationName {
+            name: Name::from(self.name),
+            version: None,
+        }
+    }
+}
+
+impl<I, O> OrchestrationRef<I, O> for VersionedOrchestration<I, O> {
+    fn into_name(self) -> OrchestrationName {
+        OrchestrationName {
+            name: Name::from(self.orchestration.name),
+            version: Some(Version::from(self.version)),
+        }
+    }
+}
+
+impl<I, O> OrchestrationRef<I, O> for &str {
+    fn into_name(self) -> OrchestrationName {
+        OrchestrationName {
+            name: Name::from(self),
+            version: None,
+        }
+    }
+}
+
+impl<I, O> OrchestrationRef<I, O> for OrchestrationName {
+    fn into_name(self) -> OrchestrationName {
+        self
+    }
+}

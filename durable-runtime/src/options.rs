@@ -1,0 +1,75 @@
+//! How a node behaves.
+
+use std::time::Duration;
+
+use durable_core::{Limits, Name};
+
+/// What becomes of an instance whose code panics, violates determinism or waits
+/// for something foreign, or whose history is corrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FaultPolicy {
+    /// It is suspended: nothing is lost, and it goes on when it is resumed after
+    /// the cause is gone.
+    #[default]
+    Suspend,
+    /// It is terminated with the fault as its failure.
+    Terminate,
+}
+
+/// How a node behaves. Start from [`RuntimeOptions::default`].
+///
+/// ```
+/// use durable_runtime::RuntimeOptions;
+///
+/// let options = RuntimeOptions {
+///     node: "worker-1".into(),
+///     max_activities: 256,
+///     ..RuntimeOptions::default()
+/// };
+/// assert!(options.max_turns > 0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct RuntimeOptions {
+    /// The name of the node, for people.
+    pub node: String,
+    /// How many turns run at once.
+    pub max_turns: usize,
+    /// How many activities run at once.
+    pub max_activities: usize,
+    /// The activity queues that this node serves; `None` is the default queue.
+    pub queues: Vec<Option<Name>>,
+    /// How many executions stay in memory while they wait.
+    pub cached_executions: usize,
+    /// How long the node may be silent before others take over what it holds.
+    pub heartbeat_bound: Duration,
+    /// How often a work item may take its worker down before it is set aside, and
+    /// an instance its node before it is suspended.
+    pub max_crashes: u32,
+    /// What becomes of an instance that cannot go on.
+    pub fault_policy: FaultPolicy,
+    /// Whether turns are replayed and compared after they were committed: turns 1,
+    /// 2, 4, 8, … and the last one of an execution.
+    pub verify_replay: bool,
+    /// The largest names and payloads.
+    pub limits: Limits,
+    /// From how many events on `should_continue_as_new` says yes.
+    pub history_hint: u64,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self {
+            node: "node".into(),
+            max_turns: 64,
+            max_activities: 64,
+            queues: vec![None],
+            cached_executions: 10_000,
+            heartbeat_bound: Duration::from_secs(15),
+            max_crashes: 5,
+            fault_policy: FaultPolicy::default(),
+            verify_replay: cfg!(debug_assertions),
+            limits: Limits::default(),
+            history_hint: 10_000,
+        }
+    }
+}

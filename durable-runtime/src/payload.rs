@@ -1,0 +1,74 @@
+//! Values in, JSON text out, and back. A value that does not fit is a typed
+//! failure that says what it was for.
+
+use durable_core::{EventId, Failure, FailureKind, LimitError, Limits, Name, Payload};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What a payload belongs to, for people.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    /// What it is: `activity`, `event`, …
+    pub(crate) what: &'static str,
+    /// Its name.
+    pub(crate) name: Name,
+}
+
+impl Subject {
+    pub(crate) fn new(what: &'static str, name: Name) -> Self {
+        Self { what, name }
+    }
+}
+
+/// Writes a value as JSON, within the limit.
+pub(crate) fn encode<T: Serialize + ?Sized>(
+    limits: &Limits,
+    role: &'static str,
+    subject: &Subject,
+    value: &T,
+) -> Result<Payload, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| {
+        invalid(format!(
+            "the {role} of {} `{}` does not encode: {error}",
+            subject.what, subject.name
+        ))
+    })?;
+    limits
+        .check_payload(role, &text)
+        .map_err(|error| too_large(subject, &error))?;
+    Ok(Payload::from(text))
+}
+
+/// Reads a value from JSON.
+pub(crate) fn decode<T: DeserializeOwned>(
+    role: &'static str,
+    subject: &Subject,
+    event_id: Option<EventId>,
+    payload: &Payload,
+) -> Result<T, Failure> {
+    serde_json::from_str(payload).map_err(|error| {
+        let event = event_id.map_or_else(String::new, |id| format!(" (event {id})"));
+        invalid(format!(
+            "the {role} of {} `{}`{event} does not decode as `{}`: {error}",
+            subject.what,
+            subject.name,
+            std::any::type_name::<T>()
+        ))
+    })
+}
+
+/// Checks the name of something that the code asks for.
+pub(crate) fn check_name(limits: &Limits, subject: &Subject) -> Result<(), Failure> {
+    limits
+        .check_name(subject.what, &subject.name)
+        .map_err(|error| too_large(subject, &error))
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new(FailureKind::InvalidPayload, message)
+}
+
+fn too_large(subject: &Subject, error: &LimitError) -> Failure {
+    let message = format!("{} `{}`: {error}", subject.what, subject.name);
+    Failure::new(FailureKind::LimitExceeded, message)
+}

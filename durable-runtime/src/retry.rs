@@ -1,0 +1,96 @@
+//! What becomes of an attempt: done, again, or never again. Pure decisions, no I/O.
+
+use std::time::Duration;
+
+use durable_core::provider::{ClaimedWork, WorkItem};
+use durable_core::{Failure, FailureKind, Payload};
+
+/// What becomes of a work item after an attempt.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is done, one way or the other.
+    Finished(Result<Payload, Failure>),
+    /// It is tried again.
+    Retry { not_before_ms: u64 },
+    /// It was not tried here.
+    HandBack { not_before_ms: Option<u64> },
+    /// It is set aside.
+    Poisoned(Failure),
+}
+
+/// Judges the result of an attempt.
+pub(crate) fn judge(
+    claimed: &ClaimedWork,
+    result: Result<Payload, Failure>,
+    now_ms: u64,
+) -> Verdict {
+    let failure = match result {
+        Ok(value) => return Verdict::Finished(Ok(value)),
+        Err(failure) => failure,
+    };
+    let policy = &claimed.item.options.retry;
+    if !failure.retryable || claimed.attempt >= policy.max_attempts {
+        return Verdict::Finished(Err(failure));
+    }
+    let backoff_ms = policy.backoff_ms(claimed.attempt);
+    let jitter_ms = jitter(claimed, backoff_ms, policy.jitter_percent);
+    let not_before_ms = now_ms.saturating_add(backoff_ms - jitter_ms);
+    match deadline_ms(&claimed.item) {
+        Some(deadline) if not_before_ms >= deadline => Verdict::Finished(Err(failure)),
+        _ => Verdict::Retry { not_before_ms },
+    }
+}
+
+/// The part of a wait that is left out, different for every call and attempt so
+/// that retries do not come all at once, and the same whenever it is computed.
+fn jitter(claimed: &ClaimedWork, backoff_ms: u64, percent: u32) -> u64 {
+    let key = &claimed.lease.key;
+    let mut random = crate::random::SeededRandom::of_execution(&key.instance, key.execution_id);
+    random.mix(key.event_id.get());
+    random.mix(u64::from(claimed.attempt));
+    let most = backoff_ms.saturating_mul(u64::from(percent.min(100))) / 100;
+    match most {
+        0 => 0,
+        most => random.next_u64() % (most + 1),
+    }
+}
+
+/// How long this attempt may take.
+pub(crate) fn attempt_limit(item: &WorkItem, now_ms: u64) -> Option<Duration> {
+    let rest = deadline_ms(item).map(|deadline| deadline.saturating_sub(now_ms));
+    let limit = match (item.options.attempt_timeout_ms, rest) {
+        (Some(attempt), Some(rest)) => attempt.min(rest),
+        (attempt, rest) => attempt.or(rest)?,
+    };
+    Some(Duration::from_millis(limit))
+}
+
+fn deadline_ms(item: &WorkItem) -> Option<u64> {
+    let total = item.options.total_timeout_ms?;
+    Some(item.scheduled_at_ms.saturating_add(total))
+}
+
+/// The failure of an attempt that took too long.
+pub(crate) fn timeout(item: &WorkItem, limit: Duration) -> Failure {
+    Failure::new(
+        FailureKind::Timeout,
+        format!("activity `{}` took longer than {limit:?}", item.name),
+    )
+}
+
+/// This node lacks the activity: another one may have it.
+pub(crate) fn not_registered(item: &WorkItem, now_ms: u64) -> Verdict {
+    const WAIT_MS: u64 = 1_000;
+    match deadline_ms(item) {
+        Some(deadline) if now_ms >= deadline => Verdict::Finished(Err(Failure::new(
+            FailureKind::NotRegistered,
+            format!("no node knows an activity `{}`", item.name),
+        ))),
+        _ => {
+            tracing::warn!(activity = %item.name, "this node does not know the activity");
+            Verdict::HandBack {
+                not_before_ms: Some(now_ms.saturating_add(WAIT_MS)),
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The checks, one module for each promise.
+
+mod append_only;
+mod commit_atomicity;
+mod durability;
+mod inbox;
+mod lifecycle;
+mod limits;
+mod ownership;
+mod paging;
+mod sessions;
+mod starting;
+mod timers;
+mod wakeups;
+mod work;
+mod work_settling;
+
+use super::check::Check;
+
+/// Every check there is, in the order of the promises.
+pub(super) const ALL: &[&[Check]] = &[
+    commit_atomicity::CHECKS,
+    ownership::CHECKS,
+    sessions::CHECKS,
+    append_only::CHECKS,
+    inbox::CHECKS,
+    wakeups::CHECKS,
+    work::CHECKS,
+    work_settling::CHECKS,
+    timers::CHECKS,
+    durability::CHECKS,
+    paging::CHECKS,
+    starting::CHECKS,
+    lifecycle::CHECKS,
+    limits::CHECKS,
+];

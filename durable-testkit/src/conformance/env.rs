@@ -1,0 +1,265 @@
+//! A check's surroundings: a fresh store, its time, and a client's view of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use durable_core::provider::{
+    IdReuse, InstanceFilter, InstanceRecord, Message, OutgoingMessage, Provider, ProviderError,
+    SendOutcome, SessionOptions, StartOutcome,
+};
+use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, Limits};
+
+use super::clock::Ticker;
+use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::node::Node;
+use super::store::Store;
+use crate::message::{event_message, start_message};
+
+/// A store that is fresh when the check begins.
+pub(super) struct Env {
+    store: Store,
+    provider: Arc<dyn Provider>,
+    pub(super) time: Ticker,
+    pub(super) limits: Limits,
+    pub(super) patience: Duration,
+    last_number: AtomicU64,
+}
+
+impl Env {
+    pub(super) async fn open(
+        store: Store,
+        time: Ticker,
+        limits: Limits,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            provider: store.open().await,
+            store,
+            time,
+            limits,
+            patience,
+            last_number: AtomicU64::new(0),
+        }
+    }
+
+    /// The process dies: the provider is dropped as it is, and the store opened
+    /// again. Sessions of before may live until their heartbeat is late.
+    pub(super) async fn crash(self) -> Self {
+        let Self {
+            store,
+            provider,
+            time,
+            limits,
+            patience,
+            last_number,
+        } = self;
+        drop(provider);
+        Self {
+            provider: store.open().await,
+            store,
+            time,
+            limits,
+            patience,
+            last_number,
+        }
+    }
+
+    /// Another handle on the same store, as another process would have it.
+    pub(super) async fn second_handle(&self) -> Arc<dyn Provider> {
+        self.store.open().await
+    }
+
+    pub(super) fn provider(&self) -> &Arc<dyn Provider> {
+        &self.provider
+    }
+
+    /// What to pass as `now_ms`.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.time.now_ms()
+    }
+
+    /// The store's time.
+    pub(super) async fn store_time_ms(&self) -> Checked<u64> {
+        Ok(self.provider.fire_timers(0, self.now_ms()).await?.now_ms)
+    }
+
+    /// A time by the store's clock that soon comes.
+    pub(super) async fn soon_ms(&self) -> Checked<u64> {
+        Ok(self.store_time_ms().await? + self.time.short_ms())
+    }
+
+    /// A time by the store's clock that does not come while the check runs.
+    pub(super) async fn far_ms(&self) -> Checked<u64> {
+        Ok(self.store_time_ms().await? + 3_600_000)
+    }
+
+    /// A node whose session lives as long as the check.
+    pub(super) async fn node(&self) -> Checked<Node<'_>> {
+        self.node_on(Arc::clone(&self.provider), 3_600_000).await
+    }
+
+    /// A node that dies when [`Ticker::pass_short`] passes without its heartbeat.
+    pub(super) async fn mortal_node(&self) -> Checked<Node<'_>> {
+        let bound_ms = self.time.short_ms();
+        self.node_on(Arc::clone(&self.provider), bound_ms).await
+    }
+
+    pub(super) async fn node_on(
+        &self,
+        provider: Arc<dyn Provider>,
+        heartbeat_bound_ms: u64,
+    ) -> Checked<Node<'_>> {
+        let options = SessionOptions {
+            node: "conformance".into(),
+            heartbeat_bound_ms,
+        };
+        let session = provider.open_session(options, self.now_ms()).await?;
+        Ok(Node {
+            env: self,
+            provider,
+            session,
+        })
+    }
+
+    /// A number that this check has not used yet.
+    pub(super) fn fresh_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Starts an instance that must not exist.
+    pub(super) async fn start(&self, id: impl Into<InstanceId>) -> Checked<ExecutionId> {
+        let id = id.into();
+        let message = start_message(format!("start-{}", self.fresh_number()));
+        let outcome = self.start_with(id.clone(), message, IdReuse::Refuse).await?;
+        match outcome {
+            StartOutcome::Started { execution_id } => Ok(execution_id),
+            other => Err(CheckFailure::new(
+                format!("start of the unused id {id:?}"),
+                "it is started",
+                format!("{other:?}"),
+            )),
+        }
+    }
+
+    pub(super) async fn start_with(
+        &self,
+        id: impl Into<InstanceId>,
+        message: Message,
+        reuse: IdReuse,
+    ) -> Result<StartOutcome, ProviderError> {
+        let (id, now_ms) = (id.into(), self.now_ms());
+        self.provider.start(&id, message, reuse, now_ms).await
+    }
+
+    /// Sends an external event with this message id.
+    pub(super) async fn raise(
+        &self,
+        target: impl Into<InstanceId>,
+        message_id: &str,
+    ) -> Checked<SendOutcome> {
+        let mut outcomes = self.send(target, vec![event_message(message_id)]).await?;
+        ensure_eq("answers to one message", outcomes.len(), 1)?;
+        Ok(outcomes.remove(0))
+    }
+
+    /// Sends messages to one instance in one call.
+    pub(super) async fn send(
+        &self,
+        target: impl Into<InstanceId>,
+        messages: Vec<Message>,
+    ) -> Result<Vec<SendOutcome>, ProviderError> {
+        let target = target.into();
+        let messages = messages.into_iter().map(|message| OutgoingMessage {
+            target: target.clone(),
+            message,
+        });
+        self.provider
+            .send(messages.collect(), self.now_ms())
+            .await
+    }
+
+    /// The record of an instance that must exist.
+    pub(super) async fn record(&self, id: &str) -> Checked<InstanceRecord> {
+        let record = self.provider.instance(&id.into()).await?;
+        record.ok_or_else(|| CheckFailure::new(format!("instance {id:?}"), "its record", "none"))
+    }
+
+    /// The whole history of an execution.
+    pub(super) async fn history(
+        &self,
+        id: &str,
+        execution_id: ExecutionId,
+    ) -> Checked<Vec<HistoryEntry>> {
+        self.history_in_pages(id, execution_id, 1_000).await
+    }
+
+    pub(super) async fn history_in_pages(
+        &self,
+        id: &str,
+        execution_id: ExecutionId,
+        page_size: usize,
+    ) -> Checked<Vec<HistoryEntry>> {
+        let id = InstanceId::from(id);
+        let mut entries: Vec<HistoryEntry> = Vec::new();
+        loop {
+            let after = entries.last().map_or(EventId::UNASSIGNED, |it| it.event_id());
+            let page = self
+                .provider
+                .history(&id, execution_id, after, page_size)
+                .await?;
+            let is_stuck = page.entries.is_empty() && page.has_more;
+            ensure(
+                page.entries.len() <= page_size && !is_stuck,
+                "a page of a history",
+                format!("at most {page_size} entries, and some if there are more"),
+                &page,
+            )?;
+            entries.extend(page.entries);
+            if !page.has_more {
+                return Ok(entries);
+            }
+        }
+    }
+
+    /// The ids of all instances that a filter means, read in pages.
+    pub(super) async fn listed(
+        &self,
+        filter: &InstanceFilter,
+        page_size: usize,
+    ) -> Checked<Vec<InstanceId>> {
+        let mut ids = Vec::new();
+        let mut after: Option<InstanceId> = None;
+        loop {
+            let page = self
+                .provider
+                .instances(filter, after.as_ref(), page_size)
+                .await?;
+            ensure(
+                page.instances.len() <= page_size && page.next.as_ref() != after.as_ref()
+                    || page.next.is_none(),
+                "a page of instances",
+                format!("at most {page_size}, and a next id that goes on"),
+                &page,
+            )?;
+            ids.extend(page.instances.into_iter().map(|record| record.instance));
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(ids),
+            }
+        }
+    }
+
+    /// Waits for something that must come; the time is only the bound.
+    pub(super) async fn within_patience<T>(
+        &self,
+        what: &str,
+        future: impl Future<Output = T>,
+    ) -> Checked<T> {
+        let answer = tokio::time::timeout(self.patience, future).await;
+        answer.map_err(|_| {
+            let bound = self.patience;
+            CheckFailure::new(what, "it comes", format!("nothing within {bound:?}"))
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! How a check fails: as data, with what was expected and what was found.
+
+use std::fmt::{self, Debug};
+use std::panic::Location;
+
+use durable_core::provider::ProviderError;
+
+/// What a check returns.
+pub(super) type Checked<T = ()> = Result<T, CheckFailure>;
+
+/// Why a check failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckFailure {
+    /// What the check looked at.
+    pub what: String,
+    /// What the contract demands.
+    pub expected: String,
+    /// What the provider did.
+    pub found: String,
+    /// Where in the suite.
+    pub location: String,
+}
+
+impl CheckFailure {
+    #[track_caller]
+    pub(super) fn new(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        let location = Location::caller();
+        Self {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.into(),
+            location: format!("{}:{}", location.file(), location.line()),
+        }
+    }
+}
+
+impl fmt::Display for CheckFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.what)?;
+        writeln!(f, "  expected: {}", self.expected)?;
+        writeln!(f, "  found:    {}", self.found)?;
+        write!(f, "  at {}", self.location)
+    }
+}
+
+impl std::error::Error for CheckFailure {}
+
+impl From<ProviderError> for CheckFailure {
+    #[track_caller]
+    fn from(error: ProviderError) -> Self {
+        Self::new("a call", "an answer", format!("the error: {error}"))
+    }
+}
+
+/// Demands that two values are equal.
+#[track_caller]
+pub(super) fn ensure_eq<T: PartialEq + Debug>(
+    what: impl Into<String>,
+    found: T,
+    expected: T,
+) -> Checked {
+    if found == expected {
+        return Ok(());
+    }
+    Err(CheckFailure::new(what, brief(&expected), brief(&found)))
+}
+
+/// Demands that something holds; `found` says what was there instead.
+#[track_caller]
+pub(super) fn ensure(
+    holds: bool,
+    what: impl Into<String>,
+    expected: impl Into<String>,
+    found: impl Debug,
+) -> Checked {
+    if holds {
+        return Ok(());
+    }
+    Err(CheckFailure::new(what, expected, brief(&found)))
+}
+
+/// Prints a value; of a very long one, such as a payload of a mebibyte, the
+/// beginning.
+fn brief(value: &impl Debug) -> String {
+    const MOST: usize = 2_000;
+    let text = format!("{value:?}");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text,
+    }
+}

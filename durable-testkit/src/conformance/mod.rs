@@ -1,0 +1,29 @@
+//! The conformance suite: every promise of the storage contract as named checks.
+//!
+//! - [`Conformance`] runs them, each on a fresh store, and gives a [`Report`].
+//! - `check` and `promise` name them, `failure` says what was expected and found.
+//! - `env` and `node` are what a check is written with: a client's and a node's
+//!   view of the store.
+//! - `checks` has one module for each promise.
+//!
+//! No check sleeps to let something happen: it waits for a notification, and time
+//! is only the bound after which it fails. With a [`Clock`] of the store's own,
+//! a check waits where others move the clock.
+
+mod check;
+mod checks;
+mod clock;
+mod env;
+mod failure;
+mod node;
+mod promise;
+mod report;
+mod samples;
+mod store;
+mod suite;
+
+pub use clock::Clock;
+pub use failure::CheckFailure;
+pub use promise::Promise;
+pub use report::{CheckOutcome, CheckReport, Report};
+pub use suite::Conformance;

@@ -1,0 +1,245 @@
+//! A node's view of the store: one session, and what it is handed.
+
+use std::sync::Arc;
+
+use durable_core::provider::{
+    ClaimedWork, CommitOutcome, Committed, Interest, Provider, ProviderError, ReadyInstance,
+    ReadyInstances, SessionId, TurnCommit, WakeSeq, WorkBatch, WorkKey, WorkResult, WorkSettlement,
+};
+use durable_core::{InstanceId, Name};
+
+use super::env::Env;
+use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use crate::turn::TurnBuilder;
+
+/// More than any check has.
+const MANY: usize = 1_000;
+
+/// A session and the handle that it was opened on.
+pub(super) struct Node<'env> {
+    pub(super) env: &'env Env,
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) session: SessionId,
+}
+
+impl Node<'_> {
+    /// Takes what is ready now, with all messages of each instance.
+    pub(super) async fn fetch(&self) -> Checked<Vec<ReadyInstance>> {
+        Ok(self.fetch_and_see().await?.0)
+    }
+
+    /// Takes what is ready now, and says how far it has looked.
+    async fn fetch_and_see(&self) -> Checked<(Vec<ReadyInstance>, WakeSeq)> {
+        let mut taken: Vec<ReadyInstance> = Vec::new();
+        let mut first_seen = None;
+        loop {
+            let batch = self.fetch_batch(MANY).await?;
+            let seen = *first_seen.get_or_insert(batch.seen);
+            let goes_on = batch.instances.iter().any(|ready| ready.has_more);
+            for ready in batch.instances {
+                match taken.iter_mut().find(|known| known.lease == ready.lease) {
+                    Some(known) => known.messages.extend(ready.messages),
+                    None => taken.push(ready),
+                }
+            }
+            if !goes_on {
+                return Ok((taken, seen));
+            }
+        }
+    }
+
+    pub(super) async fn fetch_batch(&self, max: usize) -> Result<ReadyInstances, ProviderError> {
+        let now_ms = self.env.now_ms();
+        self.provider
+            .fetch_instances(self.session, max, now_ms)
+            .await
+    }
+
+    /// Takes this instance, which must be ready or become so, and no other.
+    pub(super) async fn take(&self, id: &str) -> Checked<ReadyInstance> {
+        let mut taken = self.take_all(&[id]).await?;
+        Ok(taken.remove(0))
+    }
+
+    /// Takes these instances, which must be ready or become so, and no others;
+    /// they are in the order of `ids`.
+    pub(super) async fn take_all(&self, ids: &[&str]) -> Checked<Vec<ReadyInstance>> {
+        let mut taken: Vec<ReadyInstance> = Vec::new();
+        while taken.len() < ids.len() {
+            let (fetched, seen) = self.fetch_and_see().await?;
+            taken.extend(fetched);
+            if taken.len() < ids.len() {
+                let wait = self.provider.wait(Some(self.session), &Interest::Instances, seen);
+                let what = format!("instances {ids:?} to be handed out");
+                self.env.within_patience(&what, wait).await??;
+            }
+        }
+        let mut in_order = Vec::new();
+        for id in ids {
+            let place = taken.iter().position(|ready| ready.lease.instance == *id);
+            let place = place.ok_or_else(|| {
+                CheckFailure::new("the instances that are handed out", *id, format!("{taken:?}"))
+            })?;
+            in_order.push(taken.remove(place));
+        }
+        ensure(taken.is_empty(), "the instances besides", "none", taken)?;
+        Ok(in_order)
+    }
+
+    /// Demands that nothing is ready for this node.
+    pub(super) async fn finds_no_instance(&self, why: &str) -> Checked {
+        let found = self.fetch().await?;
+        ensure(found.is_empty(), why, "no instance is handed out", found)
+    }
+
+    /// An empty turn of an instance that this node was handed.
+    pub(super) fn turn(&self, ready: &ReadyInstance) -> TurnBuilder {
+        TurnBuilder::new(ready, self.env.now_ms())
+    }
+
+    /// The first turn of an instance: it takes its messages and begins.
+    pub(super) fn first_turn(&self, ready: &ReadyInstance) -> TurnBuilder {
+        self.turn(ready).consuming(&ready.messages).started()
+    }
+
+    /// Commits one turn.
+    pub(super) async fn commit(&self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
+        let mut answers = self.provider.commit(vec![turn]).await;
+        match answers.pop() {
+            Some(answer) if answers.is_empty() => answer,
+            _ => Err(ProviderError::Unknown {
+                reason: "a commit of one turn has another number of answers".into(),
+            }),
+        }
+    }
+
+    /// Commits a turn that must be applied.
+    pub(super) async fn commit_done(&self, turn: TurnCommit) -> Checked<Committed> {
+        match self.commit(turn).await? {
+            CommitOutcome::Done(committed) => Ok(committed),
+            other => Err(CheckFailure::new(
+                "a commit under a valid lease from the tail",
+                "Done",
+                format!("{other:?}"),
+            )),
+        }
+    }
+
+    /// Starts an instance and commits its first turn, made from the empty one.
+    pub(super) async fn begin(
+        &self,
+        id: &str,
+        turn: impl FnOnce(TurnBuilder) -> TurnBuilder,
+    ) -> Checked<(TurnCommit, Committed)> {
+        self.env.start(id).await?;
+        let ready = self.take(id).await?;
+        let turn = turn(self.first_turn(&ready)).build();
+        let committed = self.commit_done(turn.clone()).await?;
+        Ok((turn, committed))
+    }
+
+    pub(super) async fn fetch_work_from(
+        &self,
+        queues: &[Option<Name>],
+        max: usize,
+    ) -> Checked<WorkBatch> {
+        let now_ms = self.env.now_ms();
+        let work = self.provider.fetch_work(self.session, queues, max, now_ms);
+        Ok(work.await?)
+    }
+
+    /// Takes the ready work of the default queue.
+    pub(super) async fn fetch_work(&self) -> Checked<Vec<ClaimedWork>> {
+        Ok(self.fetch_work_from(&[None], MANY).await?.work)
+    }
+
+    /// Takes one work item of the default queue, which must be ready or become
+    /// so, and no other.
+    pub(super) async fn take_work(&self) -> Checked<ClaimedWork> {
+        loop {
+            let WorkBatch { mut work, seen, .. } = self.fetch_work_from(&[None], MANY).await?;
+            if let Some(claimed) = work.pop() {
+                ensure(work.is_empty(), "the work besides", "none", &work)?;
+                return Ok(claimed);
+            }
+            let interest = Interest::Work(None);
+            let wait = self.provider.wait(Some(self.session), &interest, seen);
+            self.env
+                .within_patience("work to be handed out", wait)
+                .await??;
+        }
+    }
+
+    /// Demands that no work of the default queue is ready.
+    pub(super) async fn finds_no_work(&self, why: &str) -> Checked {
+        let found = self.fetch_work().await?;
+        ensure(found.is_empty(), why, "no work is handed out", found)
+    }
+
+    /// Settles one work item; answers whether its lease was held.
+    pub(super) async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> Checked<bool> {
+        let settlement = WorkSettlement {
+            lease: work.lease.clone(),
+            result,
+        };
+        let now_ms = self.env.now_ms();
+        let answers = self.provider.settle_work(vec![settlement], now_ms).await?;
+        ensure_eq("answers to one settlement", answers.len(), 1)?;
+        Ok(answers[0])
+    }
+
+    /// Settles one work item that this node must hold.
+    pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> Checked {
+        let was_held = self.settle(work, result).await?;
+        ensure_eq("whether the settled work was held", was_held, true)
+    }
+
+    /// The work that a heartbeat reports as cancelled.
+    pub(super) async fn cancelled_work(&self) -> Checked<Vec<WorkKey>> {
+        let now_ms = self.env.now_ms();
+        let report = self.provider.heartbeat(self.session, now_ms).await?;
+        Ok(report.cancelled_work)
+    }
+
+    /// Gives an instance back.
+    pub(super) async fn release(
+        &self,
+        ready: &ReadyInstance,
+        not_before_ms: Option<u64>,
+    ) -> Checked {
+        let leases = vec![ready.lease.clone()];
+        let now_ms = self.env.now_ms();
+        Ok(self.provider.release(leases, not_before_ms, now_ms).await?)
+    }
+
+    pub(super) async fn close(&self) -> Checked {
+        let now_ms = self.env.now_ms();
+        Ok(self.provider.close_session(self.session, now_ms).await?)
+    }
+
+    /// Demands that the session has ended.
+    pub(super) async fn is_lost(&self) -> Checked {
+        let now_ms = self.env.now_ms();
+        let answer = self.provider.heartbeat(self.session, now_ms).await;
+        let session = self.session;
+        ensure_eq(
+            "a heartbeat of a session that has ended",
+            answer.err(),
+            Some(ProviderError::SessionLost { session }),
+        )
+    }
+}
+
+/// The message ids of what was handed out, in order.
+pub(super) fn message_ids(ready: &ReadyInstance) -> Vec<&str> {
+    let messages = ready.messages.iter();
+    messages
+        .map(|queued| queued.message.message_id.as_str())
+        .collect()
+}
+
+/// The instances that were handed out, in order.
+pub(super) fn instance_ids(ready: &[ReadyInstance]) -> Vec<InstanceId> {
+    let leases = ready.iter().map(|ready| &ready.lease);
+    leases.map(|lease| lease.instance.clone()).collect()
+}

@@ -1,0 +1,137 @@
+//! What a run of the suite found.
+
+use std::fmt;
+
+use super::failure::CheckFailure;
+use super::promise::Promise;
+
+/// The outcome of every check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Report {
+    /// One for each check, in the order in which they ran.
+    pub checks: Vec<CheckReport>,
+}
+
+/// The outcome of one check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckReport {
+    /// Its name.
+    pub name: &'static str,
+    /// What it stands for.
+    pub promise: Promise,
+    /// How it went.
+    pub outcome: CheckOutcome,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckOutcome {
+    /// The promise was kept.
+    Kept,
+    /// The promise was broken.
+    Broken(CheckFailure),
+    /// The check could not be run.
+    NotRun {
+        /// What it lacks.
+        reason: &'static str,
+    },
+}
+
+impl Report {
+    /// Whether no check failed.
+    pub fn is_ok(&self) -> bool {
+        self.failures().next().is_none()
+    }
+
+    /// The checks that failed.
+    pub fn failures(&self) -> impl Iterator<Item = (&CheckReport, &CheckFailure)> {
+        self.checks.iter().filter_map(|check| match &check.outcome {
+            CheckOutcome::Broken(failure) => Some((check, failure)),
+            CheckOutcome::Kept | CheckOutcome::NotRun { .. } => None,
+        })
+    }
+
+    /// The names of the checks that failed.
+    pub fn failed_names(&self) -> Vec<&'static str> {
+        self.failures().map(|(check, _)| check.name).collect()
+    }
+
+    /// Panics with the whole report if a check failed.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test calls it to fail")]
+    pub fn assert_ok(&self) {
+        if !self.is_ok() {
+            panic!("{self}");
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = self.failures().count();
+        let left_out: Vec<(&str, &str)> = self
+            .checks
+            .iter()
+            .filter_map(|check| match check.outcome {
+                CheckOutcome::NotRun { reason } => Some((check.name, reason)),
+                CheckOutcome::Kept | CheckOutcome::Broken(_) => None,
+            })
+            .collect();
+        let kept = self.checks.len() - failed - left_out.len();
+        writeln!(
+            f,
+            "conformance: {kept} checks kept, {failed} broken, {} not run",
+            left_out.len()
+        )?;
+        for (check, failure) in self.failures() {
+            writeln!(f, "\n{} ({})", check.name, check.promise)?;
+            for line in failure.to_string().lines() {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        for (name, reason) in left_out {
+            writeln!(f, "\n{name} was not run: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(outcome: CheckOutcome) -> Report {
+        let check = CheckReport {
+            name: "messages_come_in_order",
+            promise: Promise::Inbox,
+            outcome,
+        };
+        Report {
+            checks: vec![check],
+        }
+    }
+
+    #[test]
+    fn a_broken_promise_is_named_with_what_was_expected_and_found() {
+        let failure = CheckFailure::new("the inbox", "m1, m2", "m2, m1");
+        let report = report(CheckOutcome::Broken(failure));
+        let text = report.to_string();
+        for part in [
+            "0 checks kept, 1 broken, 0 not run",
+            "messages_come_in_order (promise 4: a message leaves the inbox",
+            "expected: m1, m2",
+            "found:    m2, m1",
+        ] {
+            assert!(text.contains(part), "{part} is not in:\n{text}");
+        }
+        assert!(!report.is_ok());
+    }
+
+    #[test]
+    fn a_check_that_was_not_run_is_listed_and_does_not_fail() {
+        let report = report(CheckOutcome::NotRun { reason: "no store" });
+        assert!(report.is_ok());
+        assert!(report.to_string().contains("was not run: no store"));
+    }
+}

@@ -1,0 +1,350 @@
+//! One of everything: events and messages of every kind, and names that are hard
+//! to store.
+
+use durable_core::provider::{Message, MessageBody, StartInstance};
+use durable_core::{
+    ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
+    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+};
+
+/// Names that end up in keys, statements, patterns and paths.
+pub(crate) const AWKWARD_NAMES: &[&str] = &[
+    " ",
+    "a b",
+    "'; DROP TABLE instances; --",
+    "\"quoted\"",
+    "back\\slash",
+    "{braces}",
+    "{a}:b",
+    "a:b",
+    "a::b",
+    "a/b",
+    "../../etc/passwd",
+    "%",
+    "_",
+    "a%",
+    "a_",
+    "*",
+    "a*",
+    "[a-z]?",
+    "\0",
+    "a\0b",
+    "line\nbreak",
+    "tab\tstop",
+    "\r\n",
+    "ä",
+    "a\u{308}",
+    "注文-7",
+    "🚚",
+    "\u{202e}left",
+    "\u{feff}bom",
+    "A",
+    "a",
+    "null",
+    "0",
+    "-1",
+];
+
+fn failure() -> Failure {
+    let kind = FailureKind::Application("card_declined".into());
+    Failure::new(kind, "the bank said \"no\"")
+        .with_details("{\"code\":51}")
+        .not_retryable()
+}
+
+fn options() -> ActivityOptions {
+    ActivityOptions {
+        queue: Some("gpu".into()),
+        retry: RetryPolicy {
+            max_attempts: 5,
+            ..RetryPolicy::default()
+        },
+        attempt_timeout_ms: Some(30_000),
+        total_timeout_ms: Some(u64::MAX),
+    }
+}
+
+fn parent() -> Parent {
+    Parent {
+        instance: "parent".into(),
+        execution_id: ExecutionId::new(3),
+        event_id: EventId::new(4),
+    }
+}
+
+/// An entry of every kind, from event 1 on. As a history it makes no sense.
+pub(crate) fn entries_of_every_kind(now_ms: u64) -> Vec<HistoryEntry> {
+    let kinds = EventKind::ALL.iter();
+    let events = kinds
+        .zip(1..)
+        .filter_map(|(kind, position)| event(*kind, EventId::new(position)));
+    events
+        .zip(now_ms..)
+        .map(|(event, recorded_at_ms)| HistoryEntry {
+            recorded_at_ms,
+            event,
+        })
+        .collect()
+}
+
+fn event(kind: EventKind, event_id: EventId) -> Option<Event> {
+    let source_event_id = EventId::new(2);
+    let execution_id = ExecutionId::new(7);
+    Some(match kind {
+        EventKind::OrchestrationStarted => Event::OrchestrationStarted {
+            event_id,
+            name: "fulfil".into(),
+            version: "1.0.0-rc.1".into(),
+            input: "{\"order\":7}".into(),
+            parent: Some(parent()),
+            carried: carried(),
+        },
+        EventKind::ActivityScheduled => Event::ActivityScheduled {
+            event_id,
+            name: "charge".into(),
+            input: "".into(),
+            execution_id,
+            options: options(),
+        },
+        EventKind::ActivityCompleted => Event::ActivityCompleted {
+            event_id,
+            source_event_id,
+            result: "42".into(),
+        },
+        EventKind::ActivityFailed => Event::ActivityFailed {
+            event_id,
+            source_event_id,
+            failure: failure(),
+        },
+        EventKind::ActivityCancelRequested => Event::ActivityCancelRequested {
+            event_id,
+            source_event_id,
+        },
+        EventKind::TimerCreated => Event::TimerCreated {
+            event_id,
+            fire_at_ms: u64::MAX,
+            execution_id,
+        },
+        EventKind::TimerFired => Event::TimerFired {
+            event_id,
+            source_event_id,
+            fire_at_ms: 1_700_000_000_000,
+        },
+        EventKind::TimerCancelled => Event::TimerCancelled {
+            event_id,
+            source_event_id,
+        },
+        EventKind::ExternalSubscribed => Event::ExternalSubscribed {
+            event_id,
+            name: "approval".into(),
+        },
+        EventKind::ExternalEvent => Event::ExternalEvent {
+            event_id,
+            name: "approval".into(),
+            data: "true".into(),
+            message_id: "approval-1".into(),
+        },
+        EventKind::SubOrchestrationScheduled => Event::SubOrchestrationScheduled {
+            event_id,
+            name: "ship".into(),
+            version: Some("2.0.0".into()),
+            instance: "ship-7".into(),
+            input: "7".into(),
+            execution_id,
+        },
+        EventKind::SubOrchestrationCompleted => Event::SubOrchestrationCompleted {
+            event_id,
+            source_event_id,
+            result: "\"ok\"".into(),
+        },
+        EventKind::SubOrchestrationFailed => Event::SubOrchestrationFailed {
+            event_id,
+            source_event_id,
+            failure: failure(),
+        },
+        EventKind::SubOrchestrationCancelRequested => Event::SubOrchestrationCancelRequested {
+            event_id,
+            source_event_id,
+        },
+        EventKind::OrchestrationChained => Event::OrchestrationChained {
+            event_id,
+            name: "report".into(),
+            version: None,
+            instance: "report-7".into(),
+            input: "null".into(),
+        },
+        _ => return later_event(kind, event_id),
+    })
+}
+
+fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
+    let source_event_id = EventId::new(19);
+    Some(match kind {
+        EventKind::OperationCompleted => Event::OperationCompleted {
+            event_id,
+            name: "draw".into(),
+            result: Err(failure()),
+        },
+        EventKind::StateSet => Event::StateSet {
+            event_id,
+            key: "total".into(),
+            value: "12.50".into(),
+        },
+        EventKind::StateCleared => Event::StateCleared {
+            event_id,
+            key: "total".into(),
+        },
+        EventKind::PromiseCreated => Event::PromiseCreated {
+            event_id,
+            name: "signature".into(),
+            number: 9_007_199_254_740_993,
+        },
+        EventKind::PromiseResolved => Event::PromiseResolved {
+            event_id,
+            source_event_id,
+            value: "[]".into(),
+        },
+        EventKind::PromiseRejected => Event::PromiseRejected {
+            event_id,
+            source_event_id,
+            failure: failure(),
+        },
+        EventKind::ExternalEventSent => Event::ExternalEventSent {
+            event_id,
+            target: "other".into(),
+            name: "approval".into(),
+            data: "{}".into(),
+        },
+        EventKind::PromiseResolutionSent => Event::PromiseResolutionSent {
+            event_id,
+            target: PromiseToken {
+                instance: "orders/7".into(),
+                execution_id: ExecutionId::FIRST,
+                number: 0,
+            },
+            resolution: Ok("1".into()),
+        },
+        EventKind::CustomStatusSet => Event::CustomStatusSet {
+            event_id,
+            status: "\"packing\"".into(),
+        },
+        EventKind::PatchMarked => Event::PatchMarked {
+            event_id,
+            patch_id: "new-tax".into(),
+        },
+        EventKind::OrchestrationCancelRequested => Event::OrchestrationCancelRequested {
+            event_id,
+            reason: "changed my mind".into(),
+        },
+        EventKind::OrchestrationCompleted => Event::OrchestrationCompleted {
+            event_id,
+            output: "\"done\"".into(),
+        },
+        EventKind::OrchestrationFailed => Event::OrchestrationFailed {
+            event_id,
+            failure: failure(),
+        },
+        EventKind::OrchestrationContinuedAsNew => Event::OrchestrationContinuedAsNew {
+            event_id,
+            input: "8".into(),
+            version: Some("3.0.0".into()),
+        },
+        EventKind::OrchestrationTerminated => Event::OrchestrationTerminated {
+            event_id,
+            failure: Failure::new(FailureKind::Terminated, "by hand"),
+        },
+        _ => return None,
+    })
+}
+
+fn carried() -> Carried {
+    Carried {
+        state: vec![("total".into(), "12".into())],
+        custom_status: Some("1".into()),
+        unread_events: vec![UnreadEvent {
+            name: "approval".into(),
+            data: "true".into(),
+            message_id: "m1".into(),
+        }],
+        read_message_ids: vec!["m0".into()],
+        cancel_reason: Some("late".into()),
+    }
+}
+
+/// A message of every kind but a start.
+pub(crate) fn messages_of_every_kind() -> Vec<Message> {
+    let execution_id = ExecutionId::new(9_007_199_254_740_993);
+    let source_event_id = EventId::new(2);
+    let bodies = [
+        MessageBody::ActivityFinished {
+            execution_id,
+            source_event_id,
+            result: Ok("42".into()),
+        },
+        MessageBody::ActivityFinished {
+            execution_id,
+            source_event_id,
+            result: Err(failure()),
+        },
+        MessageBody::TimerFired {
+            execution_id,
+            source_event_id,
+            fire_at_ms: u64::MAX,
+        },
+        MessageBody::SubOrchestrationFinished {
+            execution_id,
+            source_event_id,
+            result: Ok("".into()),
+        },
+        MessageBody::ExternalRaised {
+            name: "approval".into(),
+            data: "{\"by\":\"ann\"}".into(),
+        },
+        MessageBody::PromiseSettled {
+            execution_id,
+            number: 0,
+            resolution: Err(failure()),
+        },
+        MessageBody::Cancel {
+            reason: "late".into(),
+        },
+        MessageBody::Terminate {
+            reason: String::new(),
+        },
+    ];
+    bodies
+        .into_iter()
+        .zip(1..)
+        .map(|(body, number)| Message {
+            message_id: format!("kind-{number}").into(),
+            body,
+        })
+        .collect()
+}
+
+/// A start that says everything that a start can say.
+pub(crate) fn full_start() -> Message {
+    Message {
+        message_id: "full-start".into(),
+        body: MessageBody::Start(StartInstance {
+            name: "ship".into(),
+            version: Some("2.0.0".into()),
+            input: "[7]".into(),
+            parent: Some(parent()),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_an_entry_of_every_kind() {
+        let kinds: Vec<EventKind> = entries_of_every_kind(1)
+            .iter()
+            .map(|entry| entry.event.kind())
+            .collect();
+        assert_eq!(kinds, EventKind::ALL);
+    }
+}

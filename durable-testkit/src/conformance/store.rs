@@ -1,0 +1,73 @@
+//! Where the suite gets its stores from.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use durable_core::provider::Provider;
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Opens a store, once or again and again.
+#[derive(Clone)]
+pub(super) struct Store {
+    open: Arc<dyn Fn() -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
+    /// Whether `open` called again gives the same store.
+    pub(super) opens_again: bool,
+}
+
+/// Makes fresh and empty stores.
+pub(super) type Stores = Box<dyn Fn() -> Store + Send + Sync>;
+
+impl Store {
+    pub(super) async fn open(&self) -> Arc<dyn Provider> {
+        (self.open)().await
+    }
+}
+
+/// Stores that can be opened once, by whoever makes them.
+pub(super) fn opened_once<P, Making>(
+    make: impl Fn() -> Making + Send + Sync + 'static,
+) -> Stores
+where
+    P: Provider,
+    Making: Future<Output = P> + Send + 'static,
+{
+    let make = Arc::new(make);
+    Box::new(move || {
+        let make = Arc::clone(&make);
+        Store {
+            open: Arc::new(move || boxed_provider(make())),
+            opens_again: false,
+        }
+    })
+}
+
+/// Stores at a place, which can be opened any number of times.
+pub(super) fn at_places<Place, P, Opening>(
+    place: impl Fn() -> Place + Send + Sync + 'static,
+    open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
+) -> Stores
+where
+    Place: Send + Sync + 'static,
+    P: Provider,
+    Opening: Future<Output = P> + Send + 'static,
+{
+    let open = Arc::new(open);
+    Box::new(move || {
+        let (place, open) = (Arc::new(place()), Arc::clone(&open));
+        Store {
+            open: Arc::new(move || boxed_provider(open(Arc::clone(&place)))),
+            opens_again: true,
+        }
+    })
+}
+
+fn boxed_provider<P: Provider>(
+    opening: impl Future<Output = P> + Send + 'static,
+) -> BoxFuture<Arc<dyn Provider>> {
+    Box::pin(async move {
+        let provider: Arc<dyn Provider> = Arc::new(opening.await);
+        provider
+    })
+}

@@ -1,0 +1,177 @@
+//! The suite: set it up in a few words, run it in one call.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_core::Limits;
+use durable_core::provider::Provider;
+
+use super::check::{self, Check, Needs};
+use super::clock::{Clock, Ticker};
+use super::env::Env;
+use super::failure::{CheckFailure, Checked};
+use super::report::{CheckOutcome, CheckReport, Report};
+use super::store::{self, Stores};
+
+/// Checks a provider against every promise of the storage contract.
+///
+/// It needs a Tokio runtime with its timer; a multi-threaded one lets concurrent
+/// calls really meet.
+///
+/// ```
+/// use durable_testkit::{Conformance, MemoryProvider};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// Conformance::at_places(MemoryProvider::new, |store| async move { (*store).clone() })
+///     .run()
+///     .await
+///     .assert_ok();
+/// # });
+/// ```
+#[must_use = "a suite does nothing until it is run"]
+pub struct Conformance {
+    stores: Stores,
+    clock: Clock,
+    limits: Limits,
+    patience: Duration,
+    only: Option<Vec<String>>,
+}
+
+impl Conformance {
+    /// A suite over stores that are made, fresh and empty, for one check each.
+    /// Checks that open the same store again are not run.
+    pub fn new<P, Making>(make: impl Fn() -> Making + Send + Sync + 'static) -> Self
+    where
+        P: Provider,
+        Making: Future<Output = P> + Send + 'static,
+    {
+        Self::over(store::opened_once(make))
+    }
+
+    /// A suite over stores that can be opened again: `place` makes a fresh and
+    /// empty place (a directory, a key prefix), `open` opens the store there.
+    ///
+    /// - Opened beside an open one, it is what a second process would have.
+    /// - Opened after the provider was dropped without closing its sessions, it is
+    ///   what a process finds after a crash. Dropping must not tidy up.
+    pub fn at_places<Place, P, Opening>(
+        place: impl Fn() -> Place + Send + Sync + 'static,
+        open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
+    ) -> Self
+    where
+        Place: Send + Sync + 'static,
+        P: Provider,
+        Opening: Future<Output = P> + Send + 'static,
+    {
+        Self::over(store::at_places(place, open))
+    }
+
+    fn over(stores: Stores) -> Self {
+        Self {
+            stores,
+            clock: Clock::Virtual,
+            limits: Limits::default(),
+            patience: Duration::from_secs(10),
+            only: None,
+        }
+    }
+
+    /// Whose time the store goes by; the caller's unless said otherwise.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The limits that the provider was set up with.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long a check waits for something that must come before it fails.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Runs only the checks with these names.
+    pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Runs the checks, one after the other, each on a fresh store.
+    pub async fn run(self) -> Report {
+        let mut checks = Vec::new();
+        for check in check::all().filter(|check| self.is_wanted(check)) {
+            checks.push(CheckReport {
+                name: check.name,
+                promise: check.promise,
+                outcome: self.run_check(check).await,
+            });
+        }
+        Report { checks }
+    }
+
+    fn is_wanted(&self, check: &Check) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|names| names.iter().any(|name| name == check.name))
+    }
+
+    async fn run_check(&self, check: Check) -> CheckOutcome {
+        let store = (self.stores)();
+        match check.needs {
+            Needs::OpenAgain if !store.opens_again => {
+                return CheckOutcome::NotRun {
+                    reason: "the store cannot be opened again",
+                };
+            }
+            Needs::VirtualClock if self.clock != Clock::Virtual => {
+                return CheckOutcome::NotRun {
+                    reason: "the store has a clock of its own",
+                };
+            }
+            _ => {}
+        }
+        let ticker = Ticker::new(self.clock);
+        let env = Env::open(store, ticker, self.limits, self.patience).await;
+        match self.run_isolated(check, env).await {
+            Ok(()) => CheckOutcome::Kept,
+            Err(failure) => CheckOutcome::Broken(failure),
+        }
+    }
+
+    /// Runs a check as a task of its own: a provider that panics breaks that check
+    /// and no other, and one that hangs is given up.
+    async fn run_isolated(&self, check: Check, env: Env) -> Checked {
+        const WAITS_IN_A_CHECK: u32 = 12;
+        let task = tokio::spawn((check.run)(env));
+        let abort = task.abort_handle();
+        let bound = self.patience * WAITS_IN_A_CHECK;
+        match tokio::time::timeout(bound, task).await {
+            Ok(Ok(checked)) => checked,
+            Ok(Err(error)) => Err(CheckFailure::new("the check", "an end", error.to_string())),
+            Err(_) => {
+                abort.abort();
+                Err(CheckFailure::new(
+                    "the check",
+                    format!("an end within {bound:?}"),
+                    "a call that does not return",
+                ))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Conformance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conformance")
+            .field("clock", &self.clock)
+            .field("limits", &self.limits)
+            .field("patience", &self.patience)
+            .field("only", &self.only)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,193 @@
+//! What clients ask for: start, send, suspend, resume.
+
+use durable_core::provider::{
+    IdReuse, InboxSeq, InstanceRecord, InstanceStatus, Message, MessageBody, OutgoingMessage,
+    ProviderError, SendOutcome, StartInstance, StartOutcome,
+};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId};
+
+use super::limits;
+use super::state::{Instance, State};
+use super::wake::Topic;
+
+impl State {
+    pub(super) fn start(
+        &mut self,
+        id: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+    ) -> Result<StartOutcome, ProviderError> {
+        limits::check_message(self.limits, id, &message)?;
+        let MessageBody::Start(start) = &message.body else {
+            return Err(ProviderError::Invalid {
+                reason: format!("the message that starts `{id}` is no start"),
+            });
+        };
+        if let Some(instance) = self.instances.get(id)
+            && let Some(answer) = instance.answer_to_start(&message, reuse)
+        {
+            return Ok(answer);
+        }
+        let start = start.clone();
+        let execution_id = self.begin_execution(id, &start, message);
+        Ok(StartOutcome::Started { execution_id })
+    }
+
+    /// Creates the instance, or starts an ended one anew, in an execution above
+    /// all that its id ever had.
+    pub(super) fn begin_execution(
+        &mut self,
+        id: &InstanceId,
+        start: &StartInstance,
+        message: Message,
+    ) -> ExecutionId {
+        let highest = self.highest_execution.get(id);
+        let execution_id = highest.map_or(ExecutionId::FIRST, |highest| highest.next());
+        self.highest_execution.insert(id.clone(), execution_id);
+        self.histories
+            .insert((id.clone(), execution_id), Vec::new());
+        let record = InstanceRecord {
+            instance: id.clone(),
+            execution_id,
+            name: start.name.clone(),
+            version: start.version.clone(),
+            status: InstanceStatus::Pending,
+            blocked: None,
+            custom_status: None,
+            parent: start.parent.clone(),
+            last_event_id: EventId::UNASSIGNED,
+            created_at_ms: self.now_ms,
+            updated_at_ms: self.now_ms,
+        };
+        let seq = InboxSeq(self.next_number());
+        let instance = self
+            .instances
+            .entry(id.clone())
+            .or_insert_with(|| Instance::new(record.clone()));
+        instance.record = record;
+        instance
+            .starts
+            .insert(message.message_id.clone(), execution_id);
+        instance.inbox.insert(seq, message);
+        self.wake.note(Topic::Instance(id.clone()));
+        self.update_readiness(id);
+        execution_id
+    }
+
+    pub(super) fn send(
+        &mut self,
+        messages: Vec<OutgoingMessage>,
+    ) -> Result<Vec<SendOutcome>, ProviderError> {
+        for outgoing in &messages {
+            limits::check_message(self.limits, &outgoing.target, &outgoing.message)?;
+            if matches!(outgoing.message.body, MessageBody::Start(_)) {
+                return Err(ProviderError::Invalid {
+                    reason: format!("a start for `{}` is sent as a message", outgoing.target),
+                });
+            }
+        }
+        Ok(messages
+            .into_iter()
+            .map(|outgoing| self.send_one(outgoing))
+            .collect())
+    }
+
+    fn send_one(&mut self, outgoing: OutgoingMessage) -> SendOutcome {
+        let OutgoingMessage { target, message } = outgoing;
+        let Some(instance) = self.instances.get(&target) else {
+            return SendOutcome::UnknownInstance;
+        };
+        if instance.has_message(&message.message_id) {
+            return SendOutcome::Accepted;
+        }
+        if instance.is_ended() {
+            return SendOutcome::InstanceEnded;
+        }
+        self.put_message(&target, message);
+        SendOutcome::Accepted
+    }
+
+    pub(super) fn suspend(
+        &mut self,
+        id: &InstanceId,
+        failure: Failure,
+    ) -> Result<SendOutcome, ProviderError> {
+        limits::check_failure(self.limits, &failure)?;
+        Ok(self.change_unless_ended(id, |instance| {
+            instance.record.status = InstanceStatus::Suspended { failure };
+            true
+        }))
+    }
+
+    pub(super) fn resume(&mut self, id: &InstanceId) -> SendOutcome {
+        self.change_unless_ended(id, |instance| {
+            if !instance.is_suspended() {
+                return false;
+            }
+            let has_begun = instance.record.last_event_id != EventId::UNASSIGNED;
+            instance.record.status = match has_begun {
+                true => InstanceStatus::Running,
+                false => InstanceStatus::Pending,
+            };
+            instance.must_run = true;
+            true
+        })
+    }
+
+    /// Changes the status of an instance that has not ended. If the change says
+    /// that it did, the instance leaves its holder's hands.
+    fn change_unless_ended(
+        &mut self,
+        id: &InstanceId,
+        change: impl FnOnce(&mut Instance) -> bool,
+    ) -> SendOutcome {
+        let Some(instance) = self.instances.get_mut(id) else {
+            return SendOutcome::UnknownInstance;
+        };
+        if instance.is_ended() {
+            return SendOutcome::InstanceEnded;
+        }
+        if change(instance) {
+            instance.record.updated_at_ms = self.now_ms;
+            self.wake.note(Topic::Instance(id.clone()));
+            self.free_instance(id);
+        }
+        SendOutcome::Accepted
+    }
+}
+
+impl Instance {
+    pub(super) fn new(record: InstanceRecord) -> Self {
+        Self {
+            record,
+            inbox: Default::default(),
+            holder: None,
+            must_run: false,
+            ready_since: None,
+            not_before_ms: 0,
+            crashes: 0,
+            last_commit: None,
+            starts: Default::default(),
+        }
+    }
+
+    /// What to answer without starting anything; `None` if it is to be started anew.
+    fn answer_to_start(&self, message: &Message, reuse: IdReuse) -> Option<StartOutcome> {
+        if let Some(execution_id) = self.starts.get(&message.message_id) {
+            return Some(StartOutcome::Started {
+                execution_id: *execution_id,
+            });
+        }
+        let execution_id = self.record.execution_id;
+        match (reuse, self.is_ended()) {
+            (IdReuse::RestartEnded, true) => None,
+            (IdReuse::UseRunning | IdReuse::RestartEnded, false) => {
+                Some(StartOutcome::AlreadyRunning { execution_id })
+            }
+            (IdReuse::Refuse, _) | (IdReuse::UseRunning, true) => Some(StartOutcome::Taken {
+                execution_id,
+                status: self.record.status.kind(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Handing instances out and taking them back without a commit.
+
+use durable_core::InstanceId;
+use durable_core::provider::{
+    InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, SessionId,
+};
+
+use super::state::{Holder, Instance, ReadySince, State};
+
+impl State {
+    pub(super) fn fetch_instances(
+        &mut self,
+        session: SessionId,
+        max: usize,
+    ) -> Result<ReadyInstances, ProviderError> {
+        self.live_session(session)?;
+        let mut ready: Vec<(ReadySince, InstanceId)> = self
+            .instances
+            .iter()
+            .filter_map(|(id, instance)| {
+                let since = instance.ready_for(session)?;
+                (since.at_ms <= self.now_ms).then(|| (since, id.clone()))
+            })
+            .collect();
+        ready.sort();
+        let instances = ready
+            .iter()
+            .take(max)
+            .filter_map(|(_, id)| self.hand_out(id, session))
+            .collect();
+        Ok(ReadyInstances {
+            now_ms: self.now_ms,
+            seen: self.wake.seen(),
+            instances,
+            next_due_ms: self.next_due_instance_ms(session),
+        })
+    }
+
+    pub(super) fn release(&mut self, leases: &[Lease], not_before_ms: Option<u64>) {
+        for lease in leases {
+            let Some(instance) = self.instances.get_mut(&lease.instance) else {
+                continue;
+            };
+            if instance.is_held_under(lease) {
+                instance.not_before_ms = not_before_ms.unwrap_or(0);
+                self.free_instance(&lease.instance);
+            }
+        }
+    }
+
+    /// When time alone may make an instance ready for this session.
+    fn next_due_instance_ms(&self, session: SessionId) -> Option<u64> {
+        self.instances
+            .values()
+            .filter_map(|instance| match &instance.holder {
+                None => Some(instance.ready_for(session)?.at_ms),
+                Some(holder) if holder.lease.session == session => None,
+                Some(holder) => Some(self.sessions.get(&holder.lease.session)?.late_at_ms()),
+            })
+            .filter(|at_ms| *at_ms > self.now_ms)
+            .min()
+    }
+
+    /// Gives the session the messages that it was not given under its lease,
+    /// with a new lease if it has none.
+    fn hand_out(&mut self, id: &InstanceId, session: SessionId) -> Option<ReadyInstance> {
+        let token = self.next_number();
+        let instance = self.instances.get_mut(id)?;
+        let holder = instance.holder.get_or_insert_with(|| Holder {
+            lease: Lease {
+                instance: id.clone(),
+                session,
+                token,
+            },
+            given_up_to: InboxSeq(0),
+        });
+        let messages: Vec<InboxMessage> = instance
+            .inbox
+            .iter()
+            .filter(|(seq, _)| **seq > holder.given_up_to)
+            .take(self.messages_per_fetch)
+            .map(|(seq, message)| InboxMessage {
+                seq: *seq,
+                message: message.clone(),
+            })
+            .collect();
+        if let Some(last) = messages.last() {
+            holder.given_up_to = last.seq;
+        }
+        let lease = holder.lease.clone();
+        let has_more = instance.has_messages_to_give();
+        if !has_more {
+            instance.ready_since = None;
+        }
+        Some(ReadyInstance {
+            lease,
+            execution_id: instance.record.execution_id,
+            last_event_id: instance.record.last_event_id,
+            last_commit_id: instance.last_commit.as_ref().map(|(id, _)| *id),
+            messages,
+            has_more,
+            crashes: instance.crashes,
+        })
+    }
+}
+
+impl Instance {
+    /// Since when this session may have the instance, if it may: a free one from
+    /// the end of its delay on, its own one at once.
+    fn ready_for(&self, session: SessionId) -> Option<ReadySince> {
+        let since = self.ready_since?;
+        match &self.holder {
+            None => Some(ReadySince {
+                at_ms: since.at_ms.max(self.not_before_ms),
+                ..since
+            }),
+            Some(holder) => (holder.lease.session == session).then_some(since),
+        }
+    }
+
+    pub(super) fn is_held_by(&self, session: SessionId) -> bool {
+        self.holder
+            .as_ref()
+            .is_some_and(|holder| holder.lease.session == session)
+    }
+}

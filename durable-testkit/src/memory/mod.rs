@@ -1,0 +1,26 @@
+//! The storage contract in memory.
+//!
+//! All that is stored stands in one `State` of plain maps, and each method of the
+//! contract is a function on it: no clock, no task and no waiting inside, so the
+//! same calls always lead to the same state. [`MemoryProvider`] puts a lock around
+//! the state and rings whoever waits after the lock is free again.
+//!
+//! It scans where a database would use an index, and it forgets everything with
+//! the last handle.
+
+mod client;
+mod commit;
+mod instances;
+mod limits;
+mod provider;
+mod purge;
+mod query;
+mod sessions;
+mod snapshot;
+mod state;
+mod timers;
+mod wake;
+mod work;
+
+pub use provider::{MemoryOptions, MemoryProvider};
+pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, WorkSnapshot};

@@ -1,0 +1,35 @@
+//! Removing ended instances. Their highest execution id stays.
+
+use durable_core::InstanceId;
+use durable_core::provider::{Purge, PurgeReport};
+
+use super::state::State;
+use super::wake::Topic;
+
+impl State {
+    pub(super) fn purge(&mut self, purge: &Purge) -> PurgeReport {
+        let ended: Vec<InstanceId> = self
+            .instances
+            .iter()
+            .filter(|(_, instance)| instance.is_ended() && purge.filter.matches(&instance.record))
+            .map(|(id, _)| id.clone())
+            .collect();
+        let removed = ended.len().min(purge.max);
+        for id in &ended[..removed] {
+            self.remove_instance(id);
+        }
+        PurgeReport {
+            instances: removed,
+            has_more: removed < ended.len(),
+        }
+    }
+
+    fn remove_instance(&mut self, id: &InstanceId) {
+        self.instances.remove(id);
+        self.histories.retain(|(instance, _), _| instance != id);
+        self.work.retain(|key, _| key.instance != *id);
+        self.poisoned.retain(|key, _| key.instance != *id);
+        self.drop_timers_of(id);
+        self.wake.note(Topic::Instance(id.clone()));
+    }
+}

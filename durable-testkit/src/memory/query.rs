@@ -1,0 +1,68 @@
+//! Reading. Nothing here changes anything.
+
+use std::ops::Bound;
+
+use durable_core::provider::{
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord,
+};
+use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
+
+use super::state::State;
+
+impl State {
+    pub(super) fn instance(&self, id: &InstanceId) -> Option<InstanceRecord> {
+        self.instances
+            .get(id)
+            .map(|instance| instance.record.clone())
+    }
+
+    pub(super) fn instances(
+        &self,
+        filter: &InstanceFilter,
+        after: Option<&InstanceId>,
+        max: usize,
+    ) -> InstancePage {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut matching = self
+            .instances
+            .range::<InstanceId, _>((from, Bound::Unbounded))
+            .map(|(_, instance)| &instance.record)
+            .filter(|record| filter.matches(record));
+        let instances: Vec<InstanceRecord> = matching.by_ref().take(max).cloned().collect();
+        let last = instances.last().map(|record| &record.instance).or(after);
+        let next = last.cloned().filter(|_| matching.next().is_some());
+        InstancePage { instances, next }
+    }
+
+    pub(super) fn executions(&self, id: &InstanceId) -> Vec<ExecutionRecord> {
+        self.histories
+            .iter()
+            .filter(|((instance, _), _)| instance == id)
+            .map(|((_, execution_id), entries)| ExecutionRecord {
+                execution_id: *execution_id,
+                last_event_id: entries
+                    .last()
+                    .map_or(EventId::UNASSIGNED, HistoryEntry::event_id),
+            })
+            .collect()
+    }
+
+    pub(super) fn history(
+        &self,
+        id: &InstanceId,
+        execution_id: ExecutionId,
+        after: EventId,
+        max: usize,
+    ) -> HistoryPage {
+        let entries = self.histories.get(&(id.clone(), execution_id));
+        let mut later = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry.event_id() > after);
+        let entries = later.by_ref().take(max).cloned().collect();
+        HistoryPage {
+            entries,
+            has_more: later.next().is_some(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Sessions: their heartbeats, and what becomes of their holdings.
+
+use durable_core::InstanceId;
+use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
+
+use super::state::{Session, State};
+use super::wake::Topic;
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    InGoodOrder,
+    Crashed,
+}
+
+impl State {
+    pub(super) fn open_session(&mut self, options: SessionOptions) -> SessionId {
+        let id = SessionId(self.next_number());
+        let session = Session {
+            node: options.node,
+            heartbeat_bound_ms: options.heartbeat_bound_ms,
+            last_heartbeat_ms: self.now_ms,
+        };
+        self.sessions.insert(id, session);
+        id
+    }
+
+    pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<SessionReport, ProviderError> {
+        let now_ms = self.now_ms;
+        self.live_session(id)?.last_heartbeat_ms = now_ms;
+        Ok(SessionReport {
+            now_ms,
+            cancelled_work: self
+                .work
+                .values()
+                .filter(|work| work.is_cancelled && work.is_held_by(id))
+                .map(|work| work.item.key.clone())
+                .collect(),
+        })
+    }
+
+    pub(super) fn close_session(&mut self, id: SessionId) {
+        self.end_session(id, Ending::InGoodOrder);
+    }
+
+    /// The session, unless it has ended.
+    pub(super) fn live_session(&mut self, id: SessionId) -> Result<&mut Session, ProviderError> {
+        self.sessions
+            .get_mut(&id)
+            .ok_or(ProviderError::SessionLost { session: id })
+    }
+
+    pub(super) fn end_late_sessions(&mut self) {
+        let late: Vec<SessionId> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.is_late(self.now_ms))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in late {
+            self.end_session(id, Ending::Crashed);
+        }
+    }
+
+    fn end_session(&mut self, id: SessionId, ending: Ending) {
+        if self.sessions.remove(&id).is_none() {
+            return;
+        }
+        let crash = u32::from(ending == Ending::Crashed);
+        for instance in self.instances_held_by(id) {
+            if let Some(held) = self.instances.get_mut(&instance) {
+                held.crashes += crash;
+                held.must_run |= ending == Ending::Crashed;
+            }
+            self.free_instance(&instance);
+        }
+        for key in self.work_held_by(id) {
+            if let Some(held) = self.work.get_mut(&key) {
+                held.crashes += crash;
+            }
+            self.free_work(&key, 0);
+        }
+        self.wake.note(Topic::Session(id));
+    }
+
+    fn instances_held_by(&self, id: SessionId) -> Vec<InstanceId> {
+        self.instances
+            .iter()
+            .filter(|(_, instance)| instance.is_held_by(id))
+            .map(|(instance, _)| instance.clone())
+            .collect()
+    }
+
+    fn work_held_by(&self, id: SessionId) -> Vec<WorkKey> {
+        self.work
+            .iter()
+            .filter(|(_, work)| work.is_held_by(id))
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
+}
+
+impl Session {
+    /// When it ends, if no heartbeat comes.
+    pub(super) fn late_at_ms(&self) -> u64 {
+        let last_moment_ms = self
+            .last_heartbeat_ms
+            .saturating_add(self.heartbeat_bound_ms);
+        last_moment_ms.saturating_add(1)
+    }
+
+    fn is_late(&self, now_ms: u64) -> bool {
+        now_ms >= self.late_at_ms()
+    }
+}

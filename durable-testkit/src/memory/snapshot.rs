@@ -1,0 +1,154 @@
+//! The whole state as plain data, to compare and to print.
+//!
+//! It leaves out what only counts (fencing tokens, places in inboxes): two stores
+//! that were led the same way by different numbers are equal.
+
+use std::collections::BTreeMap;
+
+use durable_core::provider::{
+    CommitId, InstanceRecord, Message, SessionId, Timer, WorkItem, WorkKey,
+};
+use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
+
+use super::state::{Instance, State, Work};
+
+/// Everything that a [`MemoryProvider`](crate::MemoryProvider) holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snapshot {
+    /// The store's time.
+    pub now_ms: u64,
+    /// The sessions that live.
+    pub sessions: BTreeMap<SessionId, SessionSnapshot>,
+    /// The instances.
+    pub instances: BTreeMap<InstanceId, InstanceSnapshot>,
+    /// The highest execution of every instance id, also of purged ones.
+    pub highest_execution: BTreeMap<InstanceId, ExecutionId>,
+    /// The histories that are stored.
+    pub histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
+    /// The timers that have not fired, by due time and then in the order in
+    /// which they were set.
+    pub timers: Vec<Timer>,
+    /// The work that is queued or in somebody's hands.
+    pub work: BTreeMap<WorkKey, WorkSnapshot>,
+    /// The work that was set aside, and why.
+    pub poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
+}
+
+/// A session in a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionSnapshot {
+    /// What the node calls itself.
+    pub node: String,
+    /// How long it lives without a heartbeat.
+    pub heartbeat_bound_ms: u64,
+    /// Its last sign of life.
+    pub last_heartbeat_ms: u64,
+}
+
+/// An instance in a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceSnapshot {
+    /// What is known of it.
+    pub record: InstanceRecord,
+    /// Its messages, in order.
+    pub inbox: Vec<Message>,
+    /// The session that holds it.
+    pub holder: Option<SessionId>,
+    /// How many of its messages its holder was not given; without a holder, all.
+    pub messages_to_give: usize,
+    /// Whether it is to run without a message too, until its next commit.
+    pub must_run: bool,
+    /// A free instance is not handed out before this time.
+    pub not_before_ms: u64,
+    /// How many sessions died holding it since its last commit.
+    pub crashes: u32,
+    /// The last commit that was applied to it.
+    pub last_commit_id: Option<CommitId>,
+}
+
+/// A work item in a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkSnapshot {
+    /// What is to be done.
+    pub item: WorkItem,
+    /// When it is or was ready.
+    pub ready_at_ms: u64,
+    /// The session that holds it.
+    pub holder: Option<SessionId>,
+    /// How many failures were reported.
+    pub failures: u32,
+    /// How many sessions died holding it.
+    pub crashes: u32,
+    /// What its last heartbeat left behind.
+    pub heartbeat: Option<Payload>,
+    /// Whether nobody waits for it any more.
+    pub is_cancelled: bool,
+}
+
+impl State {
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let sessions = self.sessions.iter().map(|(id, session)| {
+            let snapshot = SessionSnapshot {
+                node: session.node.clone(),
+                heartbeat_bound_ms: session.heartbeat_bound_ms,
+                last_heartbeat_ms: session.last_heartbeat_ms,
+            };
+            (*id, snapshot)
+        });
+        let instances = self.instances.iter();
+        let work = self.work.iter();
+        let mut timers: Vec<_> = self.timers.values().collect();
+        timers.sort_by_key(|pending| (pending.timer.fire_at_ms, pending.number));
+        Snapshot {
+            now_ms: self.now_ms,
+            sessions: sessions.collect(),
+            instances: instances
+                .map(|(id, instance)| (id.clone(), instance.snapshot()))
+                .collect(),
+            highest_execution: self.highest_execution.clone(),
+            histories: self.histories.clone(),
+            timers: timers
+                .into_iter()
+                .map(|pending| pending.timer.clone())
+                .collect(),
+            work: work
+                .map(|(key, work)| (key.clone(), work.snapshot()))
+                .collect(),
+            poisoned: self.poisoned.clone(),
+        }
+    }
+}
+
+impl Instance {
+    fn snapshot(&self) -> InstanceSnapshot {
+        let given = self.holder.as_ref().map(|holder| holder.given_up_to);
+        InstanceSnapshot {
+            record: self.record.clone(),
+            inbox: self.inbox.values().cloned().collect(),
+            holder: self.holder.as_ref().map(|holder| holder.lease.session),
+            messages_to_give: self
+                .inbox
+                .keys()
+                .filter(|seq| given.is_none_or(|given| **seq > given))
+                .count(),
+            must_run: self.must_run,
+            not_before_ms: self.not_before_ms,
+            crashes: self.crashes,
+            last_commit_id: self.last_commit.as_ref().map(|(id, _)| *id),
+        }
+    }
+}
+
+impl Work {
+    fn snapshot(&self) -> WorkSnapshot {
+        WorkSnapshot {
+            item: self.item.clone(),
+            ready_at_ms: self.ready_since.at_ms,
+            holder: self.holder.as_ref().map(|lease| lease.session),
+            failures: self.failures,
+            crashes: self.crashes,
+            heartbeat: self.heartbeat.clone(),
+            is_cancelled: self.is_cancelled,
+        }
+    }
+}

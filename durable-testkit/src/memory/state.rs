@@ -1,0 +1,230 @@
+//! What is stored, and the few steps that several methods of the contract share.
+//!
+//! - Every number that must only rise (tokens, places in inboxes, the order in
+//!   which things became ready) comes from one counter, so none is ever used
+//!   again, not even after a purge.
+//! - The store's time is the highest `now_ms` that was ever passed in.
+//! - A suspended instance is held by nobody.
+
+use std::collections::BTreeMap;
+
+use durable_core::provider::{
+    ClaimedWork, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId,
+    StatusKind, Timer, WorkItem, WorkKey, WorkLease,
+};
+use durable_core::{
+    EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId, Payload,
+};
+
+use super::wake::{Topic, WakeBoard};
+
+/// The whole store.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) limits: Limits,
+    pub(super) messages_per_fetch: usize,
+    pub(super) now_ms: u64,
+    last_number: u64,
+    pub(super) sessions: BTreeMap<SessionId, Session>,
+    pub(super) instances: BTreeMap<InstanceId, Instance>,
+    /// The highest execution of every instance id there ever was.
+    pub(super) highest_execution: BTreeMap<InstanceId, ExecutionId>,
+    pub(super) histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
+    pub(super) timers: BTreeMap<TimerKey, PendingTimer>,
+    pub(super) work: BTreeMap<WorkKey, Work>,
+    /// Work that was set aside, and why.
+    pub(super) poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
+    pub(super) wake: WakeBoard,
+}
+
+/// A node's life.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) node: String,
+    pub(super) heartbeat_bound_ms: u64,
+    pub(super) last_heartbeat_ms: u64,
+}
+
+/// An instance and everything that is handed out or thrown away with it.
+#[derive(Debug)]
+pub(super) struct Instance {
+    pub(super) record: InstanceRecord,
+    pub(super) inbox: BTreeMap<InboxSeq, Message>,
+    pub(super) holder: Option<Holder>,
+    /// It is to run without a message too, until its next commit: it was resumed,
+    /// or the session that held it ended without closing.
+    pub(super) must_run: bool,
+    /// When it became ready, while it is; see [`Instance::is_ready`].
+    pub(super) ready_since: Option<ReadySince>,
+    /// A free instance is not handed out before.
+    pub(super) not_before_ms: u64,
+    pub(super) crashes: u32,
+    pub(super) last_commit: Option<(CommitId, Committed)>,
+    /// The messages that began an execution of it.
+    pub(super) starts: BTreeMap<MessageId, ExecutionId>,
+}
+
+/// Who may commit turns of an instance.
+#[derive(Debug)]
+pub(super) struct Holder {
+    pub(super) lease: Lease,
+    /// Messages up to here were given under this lease.
+    pub(super) given_up_to: InboxSeq,
+}
+
+/// The place of something among all that is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ReadySince {
+    pub(super) at_ms: u64,
+    pub(super) number: u64,
+}
+
+/// A work item in its queue or in somebody's hands.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) item: WorkItem,
+    pub(super) ready_since: ReadySince,
+    pub(super) holder: Option<WorkLease>,
+    pub(super) failures: u32,
+    pub(super) crashes: u32,
+    pub(super) heartbeat: Option<Payload>,
+    /// Only of work in somebody's hands: other cancelled work is removed.
+    pub(super) is_cancelled: bool,
+}
+
+/// A timer by its `TimerCreated`.
+pub(super) type TimerKey = (InstanceId, ExecutionId, EventId);
+
+/// A timer that has not fired.
+#[derive(Debug)]
+pub(super) struct PendingTimer {
+    pub(super) timer: Timer,
+    /// Rises in the order in which timers were set.
+    pub(super) number: u64,
+}
+
+impl State {
+    pub(super) fn new(limits: Limits, messages_per_fetch: usize) -> Self {
+        Self {
+            limits,
+            messages_per_fetch,
+            ..Self::default()
+        }
+    }
+
+    /// Moves the store's clock, never backwards, and ends the sessions whose
+    /// heartbeat is late by it.
+    pub(super) fn advance_to(&mut self, now_ms: u64) {
+        self.now_ms = self.now_ms.max(now_ms);
+        self.end_late_sessions();
+    }
+
+    /// A number above every one that was given before.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// The place of something that becomes ready now, or at a later time.
+    pub(super) fn ready_from(&mut self, not_before_ms: u64) -> ReadySince {
+        ReadySince {
+            at_ms: self.now_ms.max(not_before_ms),
+            number: self.next_number(),
+        }
+    }
+
+    /// Puts a message into the inbox of an instance, unless one with its id is
+    /// there, or there is no such instance.
+    pub(super) fn put_message(&mut self, id: &InstanceId, message: Message) {
+        let seq = InboxSeq(self.next_number());
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        if !instance.has_message(&message.message_id) {
+            instance.inbox.insert(seq, message);
+            self.update_readiness(id);
+        }
+    }
+
+    /// Takes an instance out of its holder's hands: with messages it is ready.
+    pub(super) fn free_instance(&mut self, id: &InstanceId) {
+        if let Some(instance) = self.instances.get_mut(id) {
+            instance.holder = None;
+            instance.ready_since = None;
+            self.update_readiness(id);
+        }
+    }
+
+    /// Gives an instance that became ready its place, takes it from one that no
+    /// longer is, and tells those who may want it.
+    pub(super) fn update_readiness(&mut self, id: &InstanceId) {
+        let place = self.ready_from(0);
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        if !instance.is_ready() {
+            instance.ready_since = None;
+            return;
+        }
+        instance.ready_since.get_or_insert(place);
+        self.wake.note(match &instance.holder {
+            Some(holder) => Topic::Session(holder.lease.session),
+            None => Topic::FreeInstances,
+        });
+    }
+}
+
+impl Instance {
+    pub(super) fn is_suspended(&self) -> bool {
+        self.record.status.kind() == StatusKind::Suspended
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.record.status.kind().is_ended()
+    }
+
+    pub(super) fn has_message(&self, id: &MessageId) -> bool {
+        self.inbox.values().any(|message| message.message_id == *id)
+    }
+
+    /// Whether it is to be handed out: a held one to its holder, a free one to
+    /// anybody, when its delay has passed.
+    fn is_ready(&self) -> bool {
+        let must_run = self.must_run && self.holder.is_none() && !self.is_ended();
+        !self.is_suspended() && (must_run || self.has_messages_to_give())
+    }
+
+    /// Whether the inbox has messages that its holder was not given; without a
+    /// holder, whether it has any.
+    pub(super) fn has_messages_to_give(&self) -> bool {
+        let given = self.holder.as_ref().map(|holder| holder.given_up_to);
+        self.inbox
+            .last_key_value()
+            .is_some_and(|(newest, _)| given.is_none_or(|given| *newest > given))
+    }
+
+    pub(super) fn is_held_under(&self, lease: &Lease) -> bool {
+        self.holder
+            .as_ref()
+            .is_some_and(|holder| holder.lease == *lease)
+    }
+}
+
+impl Work {
+    /// Hands the item to a session.
+    pub(super) fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {
+        let lease = WorkLease {
+            key: self.item.key.clone(),
+            session,
+            token,
+        };
+        self.holder = Some(lease.clone());
+        ClaimedWork {
+            lease,
+            item: self.item.clone(),
+            attempt: self.failures + 1,
+            crashes: self.crashes,
+            heartbeat: self.heartbeat.clone(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Work: handing it out, taking it back, cancelling it.
+
+use durable_core::provider::{
+    ClaimedWork, Message, MessageBody, ProviderError, SessionId, WorkBatch, WorkItem, WorkKey,
+    WorkLease, WorkResult, WorkSettlement,
+};
+use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
+
+use super::limits;
+use super::state::{ReadySince, State, Work};
+use super::wake::Topic;
+
+impl State {
+    pub(super) fn fetch_work(
+        &mut self,
+        session: SessionId,
+        queues: &[Option<Name>],
+        max: usize,
+    ) -> Result<WorkBatch, ProviderError> {
+        self.live_session(session)?;
+        let work = self.claim_work(session, queues, max);
+        Ok(WorkBatch {
+            now_ms: self.now_ms,
+            seen: self.wake.seen(),
+            work,
+            next_due_ms: self.next_due_work_ms(session, queues),
+        })
+    }
+
+    /// Hands out the work of these queues that became ready first.
+    pub(super) fn claim_work(
+        &mut self,
+        session: SessionId,
+        queues: &[Option<Name>],
+        max: usize,
+    ) -> Vec<ClaimedWork> {
+        let mut ready: Vec<(ReadySince, WorkKey)> = self
+            .free_work_of(queues)
+            .filter(|work| work.ready_since.at_ms <= self.now_ms)
+            .map(|work| (work.ready_since, work.item.key.clone()))
+            .collect();
+        ready.sort();
+        ready
+            .iter()
+            .take(max)
+            .filter_map(|(_, key)| {
+                let token = self.next_number();
+                Some(self.work.get_mut(key)?.claim(session, token))
+            })
+            .collect()
+    }
+
+    pub(super) fn add_work(&mut self, items: Vec<WorkItem>) {
+        for item in items {
+            let ready_since = self.ready_from(0);
+            self.wake.note(Topic::Work(item.options.queue.clone()));
+            self.work.entry(item.key.clone()).or_insert(Work {
+                item,
+                ready_since,
+                holder: None,
+                failures: 0,
+                crashes: 0,
+                heartbeat: None,
+                is_cancelled: false,
+            });
+        }
+    }
+
+    pub(super) fn settle_work(
+        &mut self,
+        settlements: Vec<WorkSettlement>,
+    ) -> Result<Vec<bool>, ProviderError> {
+        for settlement in &settlements {
+            limits::check_work_result(self.limits, &settlement.result)?;
+        }
+        Ok(settlements
+            .into_iter()
+            .map(|settlement| self.settle(settlement))
+            .collect())
+    }
+
+    pub(super) fn heartbeat_work(
+        &mut self,
+        lease: &WorkLease,
+        details: Payload,
+    ) -> Result<bool, ProviderError> {
+        self.limits.check_payload("heartbeat", &details)?;
+        let held = self.work.get_mut(&lease.key);
+        let Some(work) = held.filter(|work| work.holder.as_ref() == Some(lease)) else {
+            return Ok(false);
+        };
+        work.heartbeat = Some(details);
+        Ok(true)
+    }
+
+    /// Removes work that nobody has; marks work that somebody has.
+    pub(super) fn cancel_work(&mut self, key: &WorkKey) {
+        let Some(work) = self.work.get_mut(key) else {
+            return;
+        };
+        work.is_cancelled = true;
+        if work.holder.is_none() {
+            self.work.remove(key);
+        }
+    }
+
+    pub(super) fn cancel_all_work_of(&mut self, id: &InstanceId) {
+        let keys: Vec<WorkKey> = self.work.keys().cloned().collect();
+        for key in keys.iter().filter(|key| key.instance == *id) {
+            self.cancel_work(key);
+        }
+    }
+
+    /// Takes work out of its holder's hands: it is ready again from this time on,
+    /// unless it was cancelled meanwhile.
+    pub(super) fn free_work(&mut self, key: &WorkKey, not_before_ms: u64) {
+        let ready_since = self.ready_from(not_before_ms);
+        let Some(work) = self.work.get_mut(key) else {
+            return;
+        };
+        if work.is_cancelled {
+            self.work.remove(key);
+            return;
+        }
+        work.holder = None;
+        work.ready_since = ready_since;
+        self.wake.note(Topic::Work(work.item.options.queue.clone()));
+    }
+
+    fn settle(&mut self, settlement: WorkSettlement) -> bool {
+        let WorkSettlement { lease, result } = settlement;
+        let key = lease.key.clone();
+        let held = self.work.get_mut(&key);
+        let Some(work) = held.filter(|work| work.holder == Some(lease)) else {
+            return false;
+        };
+        if work.is_cancelled {
+            self.work.remove(&key);
+            return true;
+        }
+        match result {
+            WorkResult::Finished(result) => {
+                self.work.remove(&key);
+                self.put_result(&key, result);
+            }
+            WorkResult::Poisoned(failure) => {
+                if let Some(work) = self.work.remove(&key) {
+                    let kept = (work.item, failure.clone());
+                    self.poisoned.insert(key.clone(), kept);
+                }
+                self.put_result(&key, Err(failure));
+            }
+            WorkResult::Retry { not_before_ms } => {
+                work.failures += 1;
+                self.free_work(&key, not_before_ms);
+            }
+            WorkResult::HandedBack { not_before_ms } => {
+                self.free_work(&key, not_before_ms.unwrap_or(0));
+            }
+        }
+        true
+    }
+
+    fn put_result(&mut self, key: &WorkKey, result: Result<Payload, Failure>) {
+        let message = Message {
+            message_id: MessageId::from(format!("activity/{}/{}", key.execution_id, key.event_id)),
+            body: MessageBody::ActivityFinished {
+                execution_id: key.execution_id,
+                source_event_id: key.event_id,
+                result,
+            },
+        };
+        self.put_message(&key.instance, message);
+    }
+
+    /// When time alone may make work of these queues ready for this session.
+    fn next_due_work_ms(&self, session: SessionId, queues: &[Option<Name>]) -> Option<u64> {
+        self.work
+            .values()
+            .filter(|work| queues.contains(&work.item.options.queue))
+            .filter_map(|work| match &work.holder {
+                None => Some(work.ready_since.at_ms),
+                Some(lease) if lease.session == session => None,
+                Some(lease) => Some(self.sessions.get(&lease.session)?.late_at_ms()),
+            })
+            .filter(|at_ms| *at_ms > self.now_ms)
+            .min()
+    }
+
+    fn free_work_of<'a>(&'a self, queues: &'a [Option<Name>]) -> impl Iterator<Item = &'a Work> {
+        self.work
+            .values()
+            .filter(|work| work.holder.is_none() && queues.contains(&work.item.options.queue))
+    }
+}
+
+impl Work {
+    pub(super) fn is_held_by(&self, session: SessionId) -> bool {
+        self.holder
+            .as_ref()
+            .is_some_and(|lease| lease.session == session)
+    }
+}

@@ -1,0 +1,40 @@
+//! Messages that tests send again and again.
+
+use durable_core::provider::{Message, MessageBody, StartInstance};
+use durable_core::{MessageId, Payload};
+
+/// A start of the orchestration `fulfil`, in its newest version.
+///
+/// ```
+/// use durable_core::provider::MessageBody;
+///
+/// let message = durable_testkit::start_message("start-1");
+/// assert!(matches!(message.body, MessageBody::Start(start) if start.name == "fulfil"));
+/// ```
+pub fn start_message(message_id: impl Into<MessageId>) -> Message {
+    Message {
+        message_id: message_id.into(),
+        body: MessageBody::Start(StartInstance {
+            name: "fulfil".into(),
+            version: None,
+            input: "{}".into(),
+            parent: None,
+        }),
+    }
+}
+
+/// An external event `approval` that carries its own message id.
+///
+/// ```
+/// assert_eq!(durable_testkit::event_message("m1").message_id, "m1");
+/// ```
+pub fn event_message(message_id: impl Into<MessageId>) -> Message {
+    let message_id = message_id.into();
+    Message {
+        body: MessageBody::ExternalRaised {
+            name: "approval".into(),
+            data: Payload::from(message_id.as_str()),
+        },
+        message_id,
+    }
+}
