@@ -142,7 +142,8 @@ pub(crate) fn is_to_be_derived(instance: &InstanceId) -> bool {
     instance.is_empty()
 }
 
-fn to_be_derived() -> InstanceId {
+/// No id; see [`is_to_be_derived`].
+pub(crate) fn to_be_derived() -> InstanceId {
     InstanceId::from("")
 }
 

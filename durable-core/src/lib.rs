@@ -60,8 +60,9 @@ mod text;
 mod violation;
 
 pub use codec::{
-    DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, decode_entry, encode_entry,
-    encode_entry_into,
+    DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, RecordKind, decode_entry,
+    decode_failure, decode_message, decode_status, decode_work_item, encode_entry,
+    encode_entry_into, encode_failure, encode_message, encode_status, encode_work_item,
 };
 pub use command::{Ending, Notice, Request};
 pub use corruption::{Corruption, HistoryFault, SourceFault};

@@ -1,4 +1,56 @@
-//! The storage contract of [`durable_core`] on SQLite, the embedded default.
+//! The storage contract of [`durable_core`] on SQLite: the embedded default.
 //!
-//! Nothing is implemented yet: the crate reserves its place in the layering (it
-//! depends on the core only, never on the runtime or on another provider).
+//! ```
+//! use durable_provider_sqlite::SqliteProvider;
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("orders.db");
+//! let provider = SqliteProvider::open(&path)?;
+//! # drop(provider);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - **Durability.** The file is in WAL mode with `synchronous=FULL`: an acknowledged
+//!   commit survives the death of the process and a power cut. [`Durability::Relaxed`]
+//!   trades the latter away.
+//! - **One writer, group commit.** One thread owns the connection that writes.
+//!   Whatever arrived while the last transaction was being synced shares the next
+//!   one, each request in a savepoint of its own; everybody learns their own result,
+//!   and not before it is on disk. Readers have connections of their own and never
+//!   block the writer.
+//! - **Sessions.** Each is backed by a lock of the operating system on a file beside
+//!   the database, so that a process that died is noticed at once: when the file is
+//!   opened, and otherwise within [`SqliteOptions::poll_bound`]. A process that hangs
+//!   loses what it holds after its heartbeat bound.
+//! - **Wake-ups.** Within a process whoever waits is told. What another process did
+//!   to the same file is noticed within [`SqliteOptions::poll_bound`], which costs one
+//!   look at shared memory per bound, and only while somebody waits. Several
+//!   processes on one host may share a file; a network file system will not do.
+//!
+//! The crate depends on the core only, never on the runtime or on another provider.
+
+mod answer;
+mod backend;
+mod codec;
+mod connection;
+mod error;
+mod integrity;
+mod limits;
+mod lock;
+mod number;
+mod options;
+mod provider;
+mod query;
+mod reader;
+mod schema;
+mod sql;
+mod statistics;
+mod store;
+mod turn;
+mod wake;
+mod writer;
+
+pub use integrity::{Damage, IntegrityReport};
+pub use options::{Durability, SqliteOptions};
+pub use provider::SqliteProvider;
+pub use statistics::Statistics;

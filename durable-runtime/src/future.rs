@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use durable_core::{EventId, Failure, OpKey, OpPoll, Outcome, Request};
+use durable_core::{EventId, Failure, OpKey, OpPoll, Outcome, Payload, Request};
 
-use crate::context::Shared;
+use crate::context::{Misuse, Shared};
 
 /// One durable operation, from its creation to its value. Dropping it before its
 /// value was taken cancels what it stands for.
@@ -22,8 +22,8 @@ enum Stage {
     Unpolled(Request),
     /// It could not be asked for at all.
     Refused(Failure),
-    /// The cursor knows it.
-    Open(OpKey),
+    /// It has this slot among the durable futures of the execution.
+    Asked(usize),
     /// Its value was taken.
     Done,
 }
@@ -33,6 +33,16 @@ enum Stage {
 pub(crate) struct Settled {
     pub(crate) outcome: Outcome,
     pub(crate) event_id: Option<EventId>,
+}
+
+impl Settled {
+    /// An outcome that no event scheduled.
+    pub(crate) fn of(outcome: impl Into<Outcome>) -> Self {
+        Self {
+            outcome: outcome.into(),
+            event_id: None,
+        }
+    }
 }
 
 /// What polling an operation gave.
@@ -56,11 +66,11 @@ impl Operation {
         }
     }
 
-    /// An operation that the cursor knows already.
-    pub(crate) fn opened(shared: &Arc<Shared>, key: OpKey) -> Self {
+    /// An operation that was asked for by the call itself.
+    pub(crate) fn asked(shared: &Arc<Shared>, slot: usize) -> Self {
         Self {
             shared: Arc::clone(shared),
-            stage: Stage::Open(key),
+            stage: Stage::Asked(slot),
         }
     }
 
@@ -95,62 +105,86 @@ impl Operation {
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Polled {
         match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Unpolled(request) => self.first_poll(request, cx),
-            Stage::Open(key) => self.next_poll(key, cx),
-            Stage::Refused(failure) => Polled::Settled(Settled {
-                outcome: Outcome::Failed(failure),
-                event_id: None,
-            }),
+            Stage::Asked(slot) => self.next_poll(slot, cx),
+            Stage::Refused(failure) => Polled::Settled(Settled::of(Outcome::Failed(failure))),
             Stage::Done => Polled::Pending,
         }
     }
 
     fn first_poll(&mut self, request: Request, cx: &Context<'_>) -> Polled {
-        let mut inner = self.shared.lock();
-        if !inner.may_poll() {
-            self.stage = Stage::Unpolled(request);
-            return Polled::Pending;
+        let address = std::ptr::from_ref(self).addr();
+        let waker = cx.waker().clone();
+        match self.shared.enter() {
+            Ok(mut inner) => {
+                let slot = inner.futures.ask(address, request, waker);
+                drop(inner);
+                self.stage = Stage::Asked(slot);
+                Polled::Pending
+            }
+            Err(misuse) => Polled::misused(misuse),
         }
-        let key = inner.cursor.open(request);
-        let replaced = inner.keep_waker(key, cx.waker());
-        drop(inner);
-        drop(replaced);
-        self.stage = Stage::Open(key);
-        Polled::Pending
     }
 
-    fn next_poll(&mut self, key: OpKey, cx: &Context<'_>) -> Polled {
-        self.stage = Stage::Open(key);
-        let mut inner = self.shared.lock();
-        if !inner.may_poll() {
-            return Polled::Pending;
-        }
-        let event_id = inner.cursor.scheduling_event(key);
-        let (polled, waker) = match inner.cursor.poll(key) {
-            OpPoll::Pending => (Polled::Pending, inner.keep_waker(key, cx.waker())),
-            OpPoll::Execute => (Polled::Execute(key), inner.keep_waker(key, cx.waker())),
-            OpPoll::Ready(outcome) => {
-                self.stage = Stage::Done;
-                let settled = Settled { outcome, event_id };
-                (Polled::Settled(settled), inner.take_waker(key))
+    fn next_poll(&mut self, slot: usize, cx: &Context<'_>) -> Polled {
+        self.stage = Stage::Asked(slot);
+        let mut inner = match self.shared.enter() {
+            Ok(inner) => inner,
+            Err(misuse) => return Polled::misused(misuse),
+        };
+        let polled = match inner.futures.key(slot) {
+            None => Polled::Pending,
+            Some(key) => {
+                let event_id = inner.cursor.scheduling_event(key);
+                match inner.cursor.poll(key) {
+                    OpPoll::Pending => Polled::Pending,
+                    OpPoll::Execute => Polled::Execute(key),
+                    OpPoll::Ready(outcome) => Polled::Settled(Settled { outcome, event_id }),
+                }
             }
+        };
+        let waker = if let Polled::Settled(_) = polled {
+            self.stage = Stage::Done;
+            inner.taken += 1;
+            inner.futures.remove(slot)
+        } else {
+            inner.futures.keep_waker(slot, cx.waker())
         };
         drop(inner);
         drop(waker);
         polled
     }
 
-    /// The side effect behind this operation was executed and recorded.
-    pub(crate) fn executed(&mut self) {
-        self.stage = Stage::Done;
+    /// The side effect behind this operation was executed: it is recorded.
+    pub(crate) fn complete_run(&mut self, key: OpKey, result: Result<Payload, Failure>) {
+        let Stage::Asked(slot) = std::mem::replace(&mut self.stage, Stage::Done) else {
+            return;
+        };
+        let mut inner = self.shared.lock();
+        inner.taken += 1;
+        inner.cursor.complete_run(key, result);
+        let waker = inner.futures.remove(slot);
+        drop(inner);
+        drop(waker);
+    }
+}
+
+impl Polled {
+    fn misused(misuse: Misuse) -> Self {
+        Self::Settled(Settled::of(Outcome::Failed(misuse.to_failure())))
     }
 }
 
 impl Drop for Operation {
     fn drop(&mut self) {
-        if let Stage::Open(key) = self.stage {
-            let mut inner = self.shared.lock();
-            inner.cursor.close(key);
-            let waker = inner.take_waker(key);
+        // Whoever drops it elsewhere is told apart by `enter`; when the execution
+        // itself is dropped there is nothing to close.
+        if let Stage::Asked(slot) = self.stage
+            && let Ok(mut inner) = self.shared.enter()
+        {
+            if let Some(key) = inner.futures.key(slot) {
+                inner.cursor.close(key);
+            }
+            let waker = inner.futures.remove(slot);
             drop(inner);
             drop(waker);
         }

@@ -23,8 +23,8 @@ pub(crate) enum Meaning {
 /// Reads an arrival.
 pub(crate) fn interpret(execution: &Execution, registry: &Registry, arrival: &Arrival) -> Meaning {
     match arrival {
-        Arrival::Result { lease, result } => {
-            activity_finished(execution, &lease.key, result.clone())
+        Arrival::Result(done) => {
+            activity_finished(execution, &done.lease.key, done.result.clone())
         }
         Arrival::Settled(_) => Meaning::Nothing("settled"),
         Arrival::Message(delivered) => interpret_message(execution, registry, &delivered.message),
@@ -47,6 +47,9 @@ fn interpret_message(execution: &Execution, registry: &Registry, message: &Messa
         && addressed != execution.execution_id()
     {
         return Meaning::Nothing("other_execution");
+    }
+    if execution.identity().is_none() && !matches!(message.body, MessageBody::Start(_)) {
+        return Meaning::Nothing("before_start");
     }
     let event_id = EventId::UNASSIGNED;
     match message.body.clone() {

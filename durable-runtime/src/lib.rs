@@ -18,6 +18,7 @@ mod options;
 mod payload;
 mod random;
 mod registry;
+mod replay;
 mod retry;
 mod runtime;
 mod turn;
@@ -26,7 +27,7 @@ pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
 pub use clock::{Clock, SystemClock, TokioClock};
 pub use context::{
-    ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
+    ActivityCall, ExternalEvent, Misuse, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
 pub use durable_core::provider::{IdReuse, InstanceStatus, Provider};
@@ -37,4 +38,5 @@ pub use handle::{
 };
 pub use options::{FaultPolicy, RuntimeOptions};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
+pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use runtime::{Runtime, RuntimeBuilder};

@@ -1,24 +1,30 @@
-//! What the parts of a node share.
+//! What the tasks of a node share during one session.
 
-use std::collections::HashMap;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use durable_core::InstanceId;
-use durable_core::provider::{CommitId, Lease, Provider, SessionId, WorkKey};
-use lru::LruCache;
+use durable_core::provider::{CommitId, Provider, SessionId};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::context::ContextSettings;
-use crate::execution::Execution;
+use crate::dispatch::{Cache, HandBacks, Holders, Releases, Running};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
-use crate::turn::Arrival;
+
+/// What a node is made of; it outlives the node's sessions.
+#[derive(Clone)]
+pub(crate) struct Parts {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) options: Arc<RuntimeOptions>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The node was dropped: its tasks end where they stand, as in a crash.
+    pub(crate) killed: CancellationToken,
+}
 
 /// Shared by all tasks of a node during one session.
 pub(crate) struct Node {
@@ -36,169 +42,92 @@ pub(crate) struct Node {
     pub(crate) tasks: TaskTracker,
     /// Nothing new is begun.
     pub(crate) draining: CancellationToken,
+    /// Something may be in this session's hands that nobody knows of: only the end
+    /// of the session frees it.
+    pub(crate) doubtful: CancellationToken,
     /// The session is over: whatever still runs has no say any more.
     pub(crate) ended: CancellationToken,
+    /// Tasks end where they stand.
+    pub(crate) killed: CancellationToken,
     /// Told of instances whose code was woken by something foreign.
     pub(crate) foreign_wakes: mpsc::UnboundedSender<InstanceId>,
-    state: Mutex<State>,
-    releases: Mutex<Vec<Lease>>,
-    pub(crate) release_wanted: Notify,
+    /// Told when the store has more messages for a held instance.
+    pub(crate) look_again: Notify,
+    pub(crate) cache: Cache,
+    pub(crate) holders: Holders,
+    pub(crate) running: Running,
+    pub(crate) hand_backs: HandBacks,
+    pub(crate) releases: Releases,
+    is_left_open: AtomicBool,
     commits: AtomicU64,
     /// The store's clock minus ours, modulo 2^64.
     store_offset_ms: AtomicU64,
 }
 
-struct State {
-    /// Executions that wait, and what they must be found as to be valid.
-    cache: LruCache<InstanceId, CachedExecution>,
-    /// Where to reach the instances that this node holds.
-    held: HashMap<InstanceId, mpsc::UnboundedSender<Arrival>>,
-    /// Activities that run here.
-    running: HashMap<WorkKey, CancellationToken>,
-    /// How often an instance was handed back for want of its code.
-    hand_backs: HashMap<InstanceId, u32>,
-}
-
-/// An execution in memory whose instance is not held.
-pub(crate) struct CachedExecution {
-    pub(crate) execution: Execution,
-    pub(crate) last_commit_id: Option<CommitId>,
-    pub(crate) turns: u64,
-}
-
 impl Node {
     pub(crate) fn new(
-        provider: Arc<dyn Provider>,
-        registry: Arc<Registry>,
-        options: Arc<RuntimeOptions>,
-        clock: Arc<dyn Clock>,
+        parts: &Parts,
         session: SessionId,
         foreign_wakes: mpsc::UnboundedSender<InstanceId>,
     ) -> Self {
-        let capacity = NonZeroUsize::new(options.cached_executions).unwrap_or(NonZeroUsize::MIN);
+        let options = &parts.options;
         Self {
-            provider,
-            registry,
-            clock,
+            provider: Arc::clone(&parts.provider),
+            registry: Arc::clone(&parts.registry),
+            clock: Arc::clone(&parts.clock),
             session,
-            settings: Arc::new(ContextSettings {
-                limits: options.limits,
-                history_hint: options.history_hint,
-            }),
+            settings: Arc::new(ContextSettings::of(options)),
             turn_slots: Arc::new(Semaphore::new(options.max_turns)),
             activity_slots: Arc::new(Semaphore::new(options.max_activities)),
             tasks: TaskTracker::new(),
             draining: CancellationToken::new(),
+            doubtful: CancellationToken::new(),
             ended: CancellationToken::new(),
-            state: Mutex::new(State {
-                cache: LruCache::new(capacity),
-                held: HashMap::new(),
-                running: HashMap::new(),
-                hand_backs: HashMap::new(),
-            }),
-            releases: Mutex::new(Vec::new()),
-            release_wanted: Notify::new(),
+            killed: parts.killed.child_token(),
+            foreign_wakes,
+            look_again: Notify::new(),
+            cache: Cache::new(options.cached_executions),
+            holders: Holders::default(),
+            running: Running::default(),
+            hand_backs: HandBacks::default(),
+            releases: Releases::default(),
+            is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),
             store_offset_ms: AtomicU64::new(0),
-            foreign_wakes,
-            options,
+            options: Arc::clone(options),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Runs a task that belongs to the session.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let killed = self.killed.clone();
+        self.tasks.spawn(async move {
+            let _ = killed.run_until_cancelled(task).await;
+        });
     }
 
-    /// Takes an execution out of the cache, if it is there.
-    pub(crate) fn take_cached(&self, instance: &InstanceId) -> Option<CachedExecution> {
-        self.state().cache.pop(instance)
+    /// The session is over: nothing new is begun, and what runs is let go.
+    pub(crate) fn end(&self) {
+        self.draining.cancel();
+        self.ended.cancel();
     }
 
-    /// Keeps an execution for its next turn. What it pushes out is dropped after
-    /// the lock is free.
-    pub(crate) fn keep_cached(&self, instance: InstanceId, cached: CachedExecution) {
-        let pushed_out = self.state().cache.push(instance, cached);
-        drop(pushed_out);
+    /// An answer of the store was lost that may have handed something to this
+    /// session.
+    pub(crate) fn doubt(&self) {
+        self.doubtful.cancel();
     }
 
-    /// From now on arrivals for this instance go to this channel.
-    pub(crate) fn hold(&self, instance: InstanceId, channel: mpsc::UnboundedSender<Arrival>) {
-        self.state().held.insert(instance, channel);
+    /// An instance was left in the middle of a turn. Closing the session would hand
+    /// it back as if it had come to rest; without closing, the store hands it out
+    /// to be run.
+    pub(crate) fn leave_session_open(&self) {
+        self.is_left_open.store(true, Ordering::Relaxed);
     }
 
-    /// This instance is no longer held.
-    pub(crate) fn let_go(&self, instance: &InstanceId) {
-        self.state().held.remove(instance);
-    }
-
-    /// Whether the instance is held.
-    pub(crate) fn holds(&self, instance: &InstanceId) -> bool {
-        self.state().held.contains_key(instance)
-    }
-
-    /// Hands an arrival to the holder of its instance; gives it back if there is none.
-    pub(crate) fn forward(&self, instance: &InstanceId, arrival: Arrival) -> Result<(), Arrival> {
-        let channel = self.state().held.get(instance).cloned();
-        match channel {
-            Some(channel) => channel.send(arrival).map_err(|unsent| unsent.0),
-            None => Err(arrival),
-        }
-    }
-
-    /// An activity begins here: the token tells it when nobody waits any more.
-    pub(crate) fn activity_began(&self, key: WorkKey) -> CancellationToken {
-        let token = self.ended.child_token();
-        self.state().running.insert(key, token.clone());
-        token
-    }
-
-    /// An activity ended here.
-    pub(crate) fn activity_ended(&self, key: &WorkKey) {
-        self.state().running.remove(key);
-    }
-
-    /// Nobody waits for these activities any more.
-    pub(crate) fn cancel_activities<'a>(&self, keys: impl IntoIterator<Item = &'a WorkKey>) {
-        let tokens: Vec<CancellationToken> = {
-            let state = self.state();
-            keys.into_iter()
-                .filter_map(|key| state.running.get(key).cloned())
-                .collect()
-        };
-        tokens.iter().for_each(CancellationToken::cancel);
-    }
-
-    /// Gives a lease back soon, together with others.
-    pub(crate) fn release_soon(&self, lease: Lease) {
-        self.releases
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(lease);
-        self.release_wanted.notify_one();
-    }
-
-    /// The leases to give back.
-    pub(crate) fn take_releases(&self) -> Vec<Lease> {
-        std::mem::take(&mut *self.releases.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// How long to wait before an instance is tried again for want of its code:
-    /// longer each time.
-    pub(crate) fn next_hand_back_delay(&self, instance: &InstanceId) -> Duration {
-        const FIRST: Duration = Duration::from_millis(100);
-        const LONGEST: Duration = Duration::from_secs(60);
-        let mut state = self.state();
-        let count = state.hand_backs.entry(instance.clone()).or_insert(0);
-        *count = count.saturating_add(1);
-        FIRST.saturating_mul(1 << (*count - 1).min(10)).min(LONGEST)
-    }
-
-    /// An instance found its code.
-    pub(crate) fn forget_hand_backs(&self, instance: &InstanceId) {
-        let mut state = self.state();
-        if !state.hand_backs.is_empty() {
-            state.hand_backs.remove(instance);
-        }
+    /// Whether the session is not to be closed.
+    pub(crate) fn is_left_open(&self) -> bool {
+        self.is_left_open.load(Ordering::Relaxed)
     }
 
     /// A name for a commit: session ids are never used again, so neither is this.

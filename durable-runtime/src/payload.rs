@@ -64,11 +64,50 @@ pub(crate) fn check_name(limits: &Limits, subject: &Subject) -> Result<(), Failu
         .map_err(|error| too_large(subject, &error))
 }
 
+/// Checks the id of an instance that is to be started: it must leave room for the
+/// ids of messages that are derived from it.
+pub(crate) fn check_new_id(limits: &Limits, id: &str) -> Result<(), Failure> {
+    let longest = match id.is_empty() {
+        true => String::new(),
+        false => format!("{id}/{0}/{0}/{0}", u64::MAX),
+    };
+    check_name(limits, &Subject::new("instance", longest.into()))
+}
+
+/// Checks a failure that the code hands on.
+pub(crate) fn check_failure(limits: &Limits, failure: &Failure) -> Result<(), Failure> {
+    failure_fits(limits, failure)
+        .map_err(|error| Failure::new(FailureKind::LimitExceeded, error.to_string()))
+}
+
+/// A failure as it can be stored: one that is too large says so instead.
+pub(crate) fn fitting(limits: &Limits, failure: Failure) -> Failure {
+    match check_failure(limits, &failure) {
+        Ok(()) => failure,
+        Err(refused) => refused,
+    }
+}
+
+fn failure_fits(limits: &Limits, failure: &Failure) -> Result<(), LimitError> {
+    if let FailureKind::Application(kind) = &failure.kind {
+        limits.check_name("failure kind", kind)?;
+    }
+    limits.check_payload("message of the failure", &failure.message)?;
+    match &failure.details {
+        Some(details) => limits.check_payload("details of the failure", details),
+        None => Ok(()),
+    }
+}
+
 fn invalid(message: String) -> Failure {
     Failure::new(FailureKind::InvalidPayload, message)
 }
 
 fn too_large(subject: &Subject, error: &LimitError) -> Failure {
-    let message = format!("{} `{}`: {error}", subject.what, subject.name);
+    const SHOWN_CHARS: usize = 100;
+    let mut chars = subject.name.chars();
+    let shown: String = chars.by_ref().take(SHOWN_CHARS).collect();
+    let more = if chars.next().is_some() { "…" } else { "" };
+    let message = format!("{} `{shown}{more}`: {error}", subject.what);
     Failure::new(FailureKind::LimitExceeded, message)
 }

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use durable_core::{Failure, Limits, Name, Payload, Version};
+use durable_core::{EventId, Failure, Limits, Name, Payload, Version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -134,10 +134,12 @@ impl RegistryBuilder {
         let code: OrchestrationCode = Arc::new(move |context, input| {
             let (code, subject) = (Arc::clone(&code), subject.clone());
             Box::pin(async move {
-                let input = payload::decode("input", &subject, None, &input)?;
+                let input = payload::decode("input", &subject, Some(EventId::FIRST), &input)?;
                 let limits = *context.limits();
-                let output = code(context, input).await.map_err(Into::into)?;
-                payload::encode(&limits, "output", &subject, &output)
+                match code(context, input).await {
+                    Ok(output) => payload::encode(&limits, "output", &subject, &output),
+                    Err(error) => Err(payload::fitting(&limits, error.into())),
+                }
             })
         });
         self.add(|registry| registry.add_orchestration(name, version, code));
@@ -159,10 +161,13 @@ impl RegistryBuilder {
         let code: ActivityCode = Arc::new(move |context: ActivityContext, input| {
             let (code, subject) = (Arc::clone(&code), subject.clone());
             Box::pin(async move {
-                let input = payload::decode("input", &subject, None, &input)?;
+                let event_id = Some(context.key().event_id);
+                let input = payload::decode("input", &subject, event_id, &input)?;
                 let limits = context.limits();
-                let output = code(context, input).await.map_err(Into::into)?;
-                payload::encode(&limits, "result", &subject, &output)
+                match code(context, input).await {
+                    Ok(output) => payload::encode(&limits, "result", &subject, &output),
+                    Err(error) => Err(payload::fitting(&limits, error.into())),
+                }
             })
         });
         self.add(|registry| registry.add_activity(name, code));

@@ -18,6 +18,19 @@ pub(crate) enum Verdict {
     Poisoned(Failure),
 }
 
+impl Verdict {
+    /// A short word for it, for metrics.
+    pub(crate) const fn label(&self) -> &'static str {
+        match self {
+            Self::Finished(Ok(_)) => "completed",
+            Self::Finished(Err(_)) => "failed",
+            Self::Retry { .. } => "retry",
+            Self::HandBack { .. } => "handed_back",
+            Self::Poisoned(_) => "poisoned",
+        }
+    }
+}
+
 /// Judges the result of an attempt.
 pub(crate) fn judge(
     claimed: &ClaimedWork,
@@ -70,27 +83,39 @@ fn deadline_ms(item: &WorkItem) -> Option<u64> {
     Some(item.scheduled_at_ms.saturating_add(total))
 }
 
+/// The failure of a call whose time is up before this attempt has begun.
+pub(crate) fn expired(item: &WorkItem, now_ms: u64) -> Option<Failure> {
+    let is_expired = deadline_ms(item).is_some_and(|deadline| now_ms >= deadline);
+    is_expired.then(|| timeout(item))
+}
+
 /// The failure of an attempt that took too long.
-pub(crate) fn timeout(item: &WorkItem, limit: Duration) -> Failure {
+pub(crate) fn timeout(item: &WorkItem) -> Failure {
+    let bound = |bound: Option<u64>, what| {
+        bound.map(|bound_ms| format!("{:?} {what}", Duration::from_millis(bound_ms)))
+    };
+    let bounds = [
+        bound(item.options.attempt_timeout_ms, "per attempt"),
+        bound(item.options.total_timeout_ms, "in all"),
+    ];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     Failure::new(
         FailureKind::Timeout,
-        format!("activity `{}` took longer than {limit:?}", item.name),
+        format!(
+            "activity `{}` took longer than it may: {}",
+            item.name,
+            bounds.join(", ")
+        ),
     )
 }
 
-/// This node lacks the activity: another one may have it.
-pub(crate) fn not_registered(item: &WorkItem, now_ms: u64) -> Verdict {
-    const WAIT_MS: u64 = 1_000;
-    match deadline_ms(item) {
-        Some(deadline) if now_ms >= deadline => Verdict::Finished(Err(Failure::new(
-            FailureKind::NotRegistered,
-            format!("no node knows an activity `{}`", item.name),
-        ))),
-        _ => {
-            tracing::warn!(activity = %item.name, "this node does not know the activity");
-            Verdict::HandBack {
-                not_before_ms: Some(now_ms.saturating_add(WAIT_MS)),
-            }
-        }
-    }
+/// An activity that took its worker down too often is set aside.
+pub(crate) fn poisoned(claimed: &ClaimedWork) -> Verdict {
+    Verdict::Poisoned(Failure::new(
+        FailureKind::Poisoned,
+        format!(
+            "activity `{}` took its worker down {} times",
+            claimed.item.name, claimed.crashes
+        ),
+    ))
 }

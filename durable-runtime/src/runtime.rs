@@ -1,4 +1,5 @@
-//! A node: it opens a session, serves it, and opens another one if it is lost.
+//! A node: it opens a session, serves it, and opens another one if it is lost or
+//! in doubt.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +9,18 @@ use durable_core::provider::{Provider, ProviderError, SessionId, SessionOptions}
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
-use crate::dispatch;
-use crate::node::Node;
+use crate::dispatch::{self, Backoff};
+use crate::node::{Node, Parts};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
+
+/// How long tasks may take to hand back what they hold, and how long the store may
+/// take to close a session.
+const HAND_BACK_BOUND: Duration = Duration::from_secs(5);
 
 /// A node that runs orchestrations and activities.
 ///
@@ -24,8 +30,9 @@ use crate::registry::Registry;
 pub struct Runtime {
     client: Client,
     stop: CancellationToken,
+    killed: CancellationToken,
     bound: watch::Sender<Duration>,
-    supervisor: Option<JoinHandle<()>>,
+    supervisor: JoinHandle<()>,
 }
 
 /// Sets a node up.
@@ -59,21 +66,35 @@ impl RuntimeBuilder {
             clock,
         } = self;
         let client = Client::with_parts(Arc::clone(&provider), Arc::clone(&clock), options.limits);
+        let killed = CancellationToken::new();
         let parts = Parts {
             provider,
             registry: Arc::new(registry),
             options: Arc::new(options),
             clock,
+            killed: killed.clone(),
         };
-        let session = parts.open_session().await?;
+        let first = open_session(&parts).await?;
         let stop = CancellationToken::new();
         let (bound, bound_receiver) = watch::channel(Duration::ZERO);
-        let supervisor = tokio::spawn(supervise(parts, session, stop.clone(), bound_receiver));
+        let supervisor = Supervisor {
+            parts,
+            stop: stop.clone(),
+            bound: bound_receiver,
+            retiring: TaskTracker::new(),
+        };
+        let supervising = killed.clone();
+        let supervisor = tokio::spawn(async move {
+            let _ = supervising
+                .run_until_cancelled(supervisor.run(first))
+                .await;
+        });
         Ok(Runtime {
             client,
             stop,
+            killed,
             bound,
-            supervisor: Some(supervisor),
+            supervisor,
         })
     }
 }
@@ -101,21 +122,19 @@ impl Runtime {
 
     /// Stops the node: nothing new is begun, turns and activities that run may end
     /// within `bound`, the rest is handed back.
+    ///
+    /// It takes a few seconds longer than `bound` only if the store does not answer.
     pub async fn shutdown(mut self, bound: Duration) {
         self.bound.send_replace(bound);
         self.stop.cancel();
-        if let Some(supervisor) = self.supervisor.take() {
-            // It can only fail by panicking, and then there is nothing to hand back.
-            let _ = supervisor.await;
-        }
+        // It can only fail by panicking, and then there is nothing to hand back.
+        let _ = (&mut self.supervisor).await;
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        if let Some(supervisor) = self.supervisor.take() {
-            supervisor.abort();
-        }
+        self.killed.cancel();
     }
 }
 
@@ -134,101 +153,108 @@ impl fmt::Debug for RuntimeBuilder {
     }
 }
 
-/// What outlives a session.
-struct Parts {
-    provider: Arc<dyn Provider>,
-    registry: Arc<Registry>,
-    options: Arc<RuntimeOptions>,
-    clock: Arc<dyn Clock>,
-}
-
-impl Parts {
-    async fn open_session(&self) -> Result<SessionId, ProviderError> {
-        let bound = self.options.heartbeat_bound.as_millis();
-        let options = SessionOptions {
-            node: self.options.node.clone(),
-            heartbeat_bound_ms: u64::try_from(bound).unwrap_or(u64::MAX),
-        };
-        self.provider
-            .open_session(options, self.clock.now_ms())
-            .await
-    }
+async fn open_session(parts: &Parts) -> Result<SessionId, ProviderError> {
+    let bound = parts.options.heartbeat_bound.as_millis();
+    let options = SessionOptions {
+        node: parts.options.node.clone(),
+        heartbeat_bound_ms: u64::try_from(bound).unwrap_or(u64::MAX),
+    };
+    let now_ms = parts.clock.now_ms();
+    parts.provider.open_session(options, now_ms).await
 }
 
 /// Serves one session after the other until the node is stopped.
-async fn supervise(
+struct Supervisor {
     parts: Parts,
-    first: SessionId,
     stop: CancellationToken,
+    /// How long what runs may take when the node is stopped.
     bound: watch::Receiver<Duration>,
-) {
-    let mut session = first;
-    loop {
-        serve(&parts, session, &stop, &bound).await;
-        if stop.is_cancelled() {
-            return;
+    /// Sessions that came into doubt and finish what they run.
+    retiring: TaskTracker,
+}
+
+impl Supervisor {
+    async fn run(self, first: SessionId) {
+        let mut session = Some(first);
+        while let Some(served) = session {
+            self.serve(served).await;
+            session = self.reopen().await;
         }
-        session = loop {
-            match parts.open_session().await {
-                Ok(session) => break session,
+        self.retiring.close();
+        self.retiring.wait().await;
+    }
+
+    /// Opens another session, unless the node is stopped.
+    async fn reopen(&self) -> Option<SessionId> {
+        let mut backoff = Backoff::default();
+        while !self.stop.is_cancelled() {
+            match open_session(&self.parts).await {
+                Ok(session) => return Some(session),
                 Err(error) => {
-                    tracing::warn!(node = %parts.options.node, %error, "no session could be opened");
-                    parts.clock.sleep(Duration::from_secs(1)).await;
+                    let node = &self.parts.options.node;
+                    tracing::warn!(%node, %error, "no session could be opened");
                 }
             }
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = self.parts.clock.sleep(backoff.grow()) => {}
+            }
+        }
+        None
+    }
+
+    /// Serves a session until it is lost, comes into doubt, or the node is stopped.
+    async fn serve(&self, session: SessionId) {
+        let node = begin(&self.parts, session);
+        tokio::select! {
+            () = node.ended.cancelled() => finish(&node).await,
+            () = self.stop.cancelled() => {
+                let bound = *self.bound.borrow();
+                drain(&node, bound).await;
+                finish(&node).await;
+            }
+            () = node.doubtful.cancelled() => self.retire(node),
+        }
+    }
+
+    /// Lets a session in doubt finish what it runs while the next one takes over.
+    fn retire(&self, node: Arc<Node>) {
+        tracing::warn!(node = %node.options.node, session = %node.session, "a session is replaced");
+        let (stop, bound) = (self.stop.clone(), self.bound.clone());
+        let killed = node.killed.clone();
+        let retiring = async move {
+            let stopped = async {
+                stop.cancelled().await;
+                let bound = *bound.borrow();
+                node.clock.sleep(bound).await;
+            };
+            tokio::select! {
+                () = drain(&node, node.options.heartbeat_bound) => {}
+                () = stopped => {}
+            }
+            finish(&node).await;
         };
+        self.retiring.spawn(async move {
+            let _ = killed.run_until_cancelled(retiring).await;
+        });
     }
 }
 
-/// Serves a session until it is lost or the node is stopped.
-async fn serve(
-    parts: &Parts,
-    session: SessionId,
-    stop: &CancellationToken,
-    bound: &watch::Receiver<Duration>,
-) {
+/// Starts the tasks of a session.
+fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
     let (foreign_wakes, foreign_woken) = mpsc::unbounded_channel();
-    let node = Arc::new(Node::new(
-        Arc::clone(&parts.provider),
-        Arc::clone(&parts.registry),
-        Arc::clone(&parts.options),
-        Arc::clone(&parts.clock),
-        session,
-        foreign_wakes,
-    ));
-    // An aborted supervisor ends everything that belongs to the session.
-    let _end = node.ended.clone().drop_guard();
-    let spawn = |task: JoinTask| node.tasks.spawn(task);
-    spawn(Box::pin(dispatch::serve_instances(Arc::clone(&node))));
-    spawn(Box::pin(dispatch::serve_activities(Arc::clone(&node))));
-    spawn(Box::pin(dispatch::serve_timers(Arc::clone(&node))));
-    spawn(Box::pin(dispatch::serve_releases(Arc::clone(&node))));
-    spawn(Box::pin(dispatch::keep_session(Arc::clone(&node))));
-    spawn(Box::pin(dispatch::serve_foreign_wakes(
+    let node = Arc::new(Node::new(parts, session, foreign_wakes));
+    node.spawn(dispatch::serve_instances(Arc::clone(&node)));
+    node.spawn(dispatch::serve_activities(Arc::clone(&node)));
+    node.spawn(dispatch::serve_timers(Arc::clone(&node)));
+    node.spawn(dispatch::serve_releases(Arc::clone(&node)));
+    node.spawn(dispatch::keep_session(Arc::clone(&node)));
+    node.spawn(dispatch::serve_foreign_wakes(
         Arc::clone(&node),
         foreign_woken,
-    )));
-    tokio::select! {
-        () = node.ended.cancelled() => {
-            node.draining.cancel();
-        }
-        () = stop.cancelled() => {
-            let bound = *bound.borrow();
-            drain(&node, bound).await;
-        }
-    }
-    node.tasks.close();
-    node.tasks.wait().await;
-    let closed = parts
-        .provider
-        .close_session(session, parts.clock.now_ms())
-        .await;
-    if let Err(error) = closed {
-        tracing::warn!(node = %parts.options.node, %error, "the session could not be closed");
-    }
+    ));
+    node
 }
-
-type JoinTask = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Begins nothing new, and waits for what runs, but not for ever.
 async fn drain(node: &Node, bound: Duration) {
@@ -247,7 +273,37 @@ async fn drain(node: &Node, bound: Duration) {
         () = node.clock.sleep(bound) => {}
         () = node.ended.cancelled() => {}
     }
-    node.ended.cancel();
+}
+
+/// Ends a session: what is still held is handed back.
+async fn finish(node: &Node) {
+    node.end();
+    node.tasks.close();
+    tokio::select! {
+        () = node.tasks.wait() => {}
+        () = node.clock.sleep(HAND_BACK_BOUND) => node.killed.cancel(),
+    }
+    if node.is_left_open() {
+        return;
+    }
+    tokio::select! {
+        () = close_session(node) => {}
+        () = node.clock.sleep(HAND_BACK_BOUND) => {
+            tracing::warn!(node = %node.options.node, "the session could not be closed in time");
+        }
+    }
+}
+
+async fn close_session(node: &Node) {
+    let mut backoff = Backoff::default();
+    while let Err(error) = node
+        .provider
+        .close_session(node.session, node.clock.now_ms())
+        .await
+    {
+        tracing::warn!(node = %node.options.node, %error, "the session could not be closed");
+        node.clock.sleep(backoff.grow()).await;
+    }
 }
 
 fn max_permits(slots: usize) -> u32 {

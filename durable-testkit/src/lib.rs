@@ -2,11 +2,58 @@
 //!
 //! - [`MemoryProvider`]: the storage contract in memory, short enough to be read
 //!   as its specification. Tests run on it, and other providers are measured by it.
+//! - [`Conformance`]: every promise of the storage contract as named checks, for
+//!   any provider, in one call.
+//! - [`ModelTest`]: random scripts of calls, on which a provider must agree with
+//!   the in-memory one.
+//! - [`Layer`]: a provider around a provider, for faults and clocks.
+//! - [`TurnBuilder`]: a turn to commit, without a runtime.
+//! - [`Simulation`]: nodes and clients in virtual time, with everything going wrong
+//!   that a seed can think of, and [`Invariant`]s that must hold all along.
+//! - [`HistoryBuilder`]: the history of an execution, line by line.
+//! - [`ReplayTester`]: histories, from files or out of a store, against code.
+//! - [`TestEnvironment`]: orchestrations in virtual time, with activities replaced
+//!   and accidents at chosen events.
+//! - [`Interleavings`]: searches for an order of things that breaks a test.
+//! - [`strategy`]: proptest strategies for events, histories and whole programs.
 //!
-//! The crate depends on the core, never on a provider.
+//! The crate depends on the core and the runtime, never on a provider.
 
+mod builder;
+mod conformance;
+mod invariant;
+mod environment;
+mod layer;
 mod memory;
+mod message;
+mod model;
+mod sim;
+mod replay;
+pub mod strategy;
+mod turn;
 
-pub use memory::{
-    InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, WorkSnapshot,
+pub use builder::{HistoryBuildError, HistoryBuilder};
+pub use conformance::{
+    CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, Promise, Report,
 };
+pub use invariant::{Breach, Invariant};
+pub use environment::{
+    AtEvent, EnvironmentError, InterleavingFailure, Interleavings, TestEnvironment,
+    TestEnvironmentBuilder,
+};
+pub use layer::{Layer, Layered};
+pub use memory::{
+    InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, StoreClock,
+    WorkSnapshot,
+};
+pub use message::{event_message, start_message};
+pub use model::{Divergence, ModelFailure, ModelTest, Script};
+pub use replay::{
+    HistoryFileError, ReplayEntry, ReplayOutcome, ReplayReport, ReplaySource, ReplayTester,
+    export_histories, histories_to_json, read_histories, write_histories,
+};
+pub use sim::{
+    Effects, Fault, FaultPlan, Seen, SimClient, SimFailure, SimReport, SimTotals, Simulation,
+    Timeline, TimelineEntry, Workload,
+};
+pub use turn::TurnBuilder;

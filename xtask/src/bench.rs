@@ -13,11 +13,18 @@ struct Bench {
     target: &'static str,
 }
 
-const BENCHES: &[Bench] = &[Bench {
-    name: "core",
-    package: "durable-core",
-    target: "replay",
-}];
+const BENCHES: &[Bench] = &[
+    Bench {
+        name: "core",
+        package: "durable-core",
+        target: "replay",
+    },
+    Bench {
+        name: "sqlite",
+        package: "durable-provider-sqlite",
+        target: "sqlite",
+    },
+];
 
 /// Runs the named benchmark, or all of them.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
@@ -70,7 +77,7 @@ mod tests {
         let error = select(&["cor"]).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no benchmark `cor`; known: core"
+            "there is no benchmark `cor`; known: core, sqlite"
         );
     }
 

@@ -14,6 +14,8 @@ Usage: cargo xtask <command>
   tidy                check the sources against the project's own rules
   no-std              build and run durable-core in a binary that has no std
   bench [<name>]      run one benchmark, or all of them: core
+  sim --seeds <n>     simulate nodes over n seeds, with faults; --from <seed> to begin there
+  sim --seed <seed>   simulate one seed
   help                print this text";
 
 /// Prints the usage text.

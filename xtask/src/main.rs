@@ -11,6 +11,7 @@ mod help;
 mod no_std;
 mod process;
 mod report;
+mod sim;
 mod tidy;
 mod workspace;
 
@@ -41,6 +42,7 @@ fn dispatch(arguments: &[&str]) -> Result<(), Error> {
         ["ci", rest @ ..] => ci::run(rest),
         ["fix", rest @ ..] => fix::run(rest),
         ["no-std", rest @ ..] => no_std::run(rest),
+        ["sim", rest @ ..] => sim::run(rest),
         ["tidy", rest @ ..] => tidy::run(rest),
         [name, ..] => Err(Error::UnknownCommand {
             name: (*name).to_owned(),

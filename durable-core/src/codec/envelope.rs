@@ -1,6 +1,6 @@
 //! The envelope: what stands around every payload, and its checksum.
 //!
-//! It knows nothing of events except that a kind has a number. [`open`] vouches for
+//! It knows nothing of what it holds except that a kind has a number. [`open`] vouches for
 //! the bytes: whoever gets a payload from it gets what was once sealed.
 
 use alloc::vec::Vec;
@@ -9,7 +9,6 @@ use crc::{CRC_32_ISCSI, Crc, Table};
 
 use super::MAX_ENTRY_BYTES;
 use super::error::DecodeError;
-use crate::event::EventKind;
 
 const MAGIC: [u8; 2] = *b"DH";
 const FORMAT_VERSION: u8 = 1;
@@ -30,14 +29,14 @@ const _: () = assert!(MAX_ENTRY_BYTES <= u32::MAX as usize);
 /// An envelope whose length and checksum are right and whose header is understood.
 #[derive(Debug)]
 pub(super) struct Opened<'a> {
-    pub(super) kind: EventKind,
+    pub(super) kind: u16,
     pub(super) revision: u8,
     pub(super) payload: &'a [u8],
 }
 
 /// Appends an envelope around the `payload_bytes` bytes that `write_payload` appends.
 pub(super) fn seal<E>(
-    kind: EventKind,
+    kind: u16,
     revision: u8,
     payload_bytes: usize,
     out: &mut Vec<u8>,
@@ -53,8 +52,8 @@ pub(super) fn seal<E>(
     Ok(())
 }
 
-fn header(kind: EventKind, revision: u8, payload_bytes: u32) -> [u8; HEADER_BYTES] {
-    let [kind_low, kind_high] = kind.number().to_le_bytes();
+fn header(kind: u16, revision: u8, payload_bytes: u32) -> [u8; HEADER_BYTES] {
+    let [kind_low, kind_high] = kind.to_le_bytes();
     let [a, b, c, d] = payload_bytes.to_le_bytes();
     let [magic_0, magic_1] = MAGIC;
     [
@@ -73,7 +72,8 @@ fn header(kind: EventKind, revision: u8, payload_bytes: u32) -> [u8; HEADER_BYTE
 }
 
 /// Takes the envelope off: the length must be right, then the checksum, then the
-/// header must be one that this release understands.
+/// header must be one that this release understands. What the kind means is the
+/// caller's to say.
 pub(super) fn open(bytes: &[u8]) -> Result<Opened<'_>, DecodeError> {
     if bytes.len() > MAX_ENTRY_BYTES {
         return Err(DecodeError::TooLong {
@@ -135,12 +135,8 @@ pub(super) fn open(bytes: &[u8]) -> Result<Opened<'_>, DecodeError> {
     if flags != NO_FLAGS {
         return Err(DecodeError::UnknownFlags { flags });
     }
-    let number = u16::from_le_bytes([kind_low, kind_high]);
-    let Some(kind) = EventKind::from_number(number) else {
-        return Err(DecodeError::UnknownKind { number });
-    };
     Ok(Opened {
-        kind,
+        kind: u16::from_le_bytes([kind_low, kind_high]),
         revision,
         payload,
     })

@@ -1,7 +1,8 @@
-//! Why an entry was not encoded or not decoded.
+//! Why an entry or a record was not encoded or not decoded.
 
 use core::fmt;
 
+use super::record::RecordKind;
 use crate::event::EventKind;
 
 /// An entry was not encoded; nothing was written.
@@ -17,6 +18,15 @@ pub enum EncodeError {
     EntryTooLarge {
         /// The kind of the event.
         kind: EventKind,
+        /// How many bytes it would take at least.
+        bytes: usize,
+        /// The largest that is encoded.
+        max_bytes: usize,
+    },
+    /// The record is too large.
+    RecordTooLarge {
+        /// What it is.
+        kind: RecordKind,
         /// How many bytes it would take at least.
         bytes: usize,
         /// The largest that is encoded.
@@ -39,6 +49,15 @@ impl fmt::Display for EncodeError {
             } => write!(
                 f,
                 "the {kind} takes {bytes} bytes or more; at most {max_bytes} are stored in one entry: \
+                 keep large values elsewhere and pass a reference"
+            ),
+            Self::RecordTooLarge {
+                kind,
+                bytes,
+                max_bytes,
+            } => write!(
+                f,
+                "the {kind} takes {bytes} bytes or more; at most {max_bytes} are stored in one record: \
                  keep large values elsewhere and pass a reference"
             ),
         }
@@ -136,6 +155,33 @@ pub enum DecodeError {
         /// What is wrong with it.
         fault: PayloadFault,
     },
+    /// The bytes are no record of the sort that was asked for, as far as this release
+    /// knows.
+    UnknownRecord {
+        /// What was asked for.
+        expected: &'static str,
+        /// The number of the kind.
+        number: u16,
+    },
+    /// The record has a revision that this release does not know.
+    UnknownRecordRevision {
+        /// What it is.
+        kind: RecordKind,
+        /// The newest revision that is known.
+        newest: u8,
+        /// The revision of the record.
+        found: u8,
+    },
+    /// The payload is not one of the record's kind and revision, though its checksum
+    /// is right.
+    InvalidRecord {
+        /// What it is.
+        kind: RecordKind,
+        /// The revision of the payload.
+        revision: u8,
+        /// What is wrong with it.
+        fault: PayloadFault,
+    },
 }
 
 impl fmt::Display for DecodeError {
@@ -186,6 +232,28 @@ impl fmt::Display for DecodeError {
                  upgrade this node"
             ),
             Self::InvalidPayload {
+                kind,
+                revision,
+                fault,
+            } => write!(
+                f,
+                "the payload of the {kind} is not one of revision {revision}: {fault}"
+            ),
+            Self::UnknownRecord { expected, number } => write!(
+                f,
+                "the bytes are of kind {number}, which is no {expected} that this release \
+                 knows: upgrade this node"
+            ),
+            Self::UnknownRecordRevision {
+                kind,
+                newest,
+                found,
+            } => write!(
+                f,
+                "the {kind} has payload revision {found} and this release reads 1 to {newest}: \
+                 upgrade this node"
+            ),
+            Self::InvalidRecord {
                 kind,
                 revision,
                 fault,

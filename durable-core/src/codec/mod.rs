@@ -1,17 +1,18 @@
-//! The bytes of a history entry.
+//! The bytes of a history entry, and of the other records that a store keeps
+//! (messages, work items, statuses, failures).
 //!
-//! An entry is an envelope around a payload; all integers of the envelope are
+//! Each is an envelope around a payload; all integers of the envelope are
 //! little endian:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 2 | magic, `DH` |
 //! | 1 | format version, 1 |
-//! | 2 | kind of the event: [`EventKind::number`](crate::EventKind::number) |
+//! | 2 | kind: [`EventKind::number`](crate::EventKind::number) below 256, [`RecordKind::number`] from there on |
 //! | 1 | revision of that kind's payload, from 1 |
 //! | 1 | flags, 0: none is known yet |
 //! | 4 | length of the payload |
-//! | n | payload: event id, recorded time, then the fields of the kind |
+//! | n | payload: the fields of the kind; before those of an event its id and recorded time |
 //! | 4 | CRC-32C of everything before it |
 //!
 //! Bytes are judged from the outside in: the length first, then the checksum,
@@ -21,7 +22,7 @@
 //!
 //! What holds:
 //!
-//! - What is encoded decodes again to an equal entry, and every byte is accounted
+//! - What is encoded decodes again to an equal value, and every byte is accounted
 //!   for: nothing may be missing and nothing may be left over.
 //! - Whatever the bytes, decoding does not panic, does not recurse and allocates no
 //!   more than a small multiple of their length, also when the checksum is right.
@@ -51,15 +52,21 @@
 mod envelope;
 mod error;
 mod payload;
+mod record;
 
 use alloc::vec::Vec;
 
 pub use error::{DecodeError, EncodeError, PayloadFault};
+pub use record::{
+    RecordKind, decode_failure, decode_message, decode_status, decode_work_item, encode_failure,
+    encode_message, encode_status, encode_work_item,
+};
 
+use crate::event::EventKind;
 use crate::history::HistoryEntry;
 use crate::id::EventId;
 
-/// The largest encoded entry, envelope included: 64 MiB.
+/// The largest encoded entry or record, envelope included: 64 MiB.
 pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
 
 /// Encodes an entry.
@@ -131,5 +138,10 @@ pub fn encode_entry_into(entry: &HistoryEntry, out: &mut Vec<u8>) -> Result<(), 
 /// ```
 pub fn decode_entry(bytes: &[u8]) -> Result<HistoryEntry, DecodeError> {
     let opened = envelope::open(bytes)?;
-    payload::decode(opened.kind, opened.revision, opened.payload)
+    let Some(kind) = EventKind::from_number(opened.kind) else {
+        return Err(DecodeError::UnknownKind {
+            number: opened.kind,
+        });
+    };
+    payload::decode(kind, opened.revision, opened.payload)
 }

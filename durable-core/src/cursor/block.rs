@@ -1,5 +1,6 @@
 //! The outputs of one poll, until its flush.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::external::Arrival;
@@ -16,6 +17,11 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// Whether it is a question that the flush answers.
+    pub(super) fn asks_for_a_patch(&self) -> bool {
+        matches!(self.event, Event::PatchMarked { .. })
+    }
+
     fn alone(event: Event) -> Self {
         Self {
             event,
@@ -26,9 +32,18 @@ impl Output {
 
 /// The outputs of the current poll: commands in creation order, then
 /// cancellations, then a terminal; and what else takes effect at its end.
+///
+/// In replay the commands are mostly what the history has next, in that order.
+/// Of such commands only the operations are kept: the recorded events stand for
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    commands: Vec<Option<Output>>,
+    /// The first commands: those that are the next recorded outputs, one for one.
+    found: Vec<Option<OpKey>>,
+    /// The other commands.
+    commands: Vec<Output>,
+    /// Indices of commands that were taken back.
+    withdrawn: BTreeSet<usize>,
     cancellations: Vec<Event>,
     terminal: Option<Event>,
     /// Runs that were called.
@@ -40,18 +55,41 @@ pub(super) struct Block {
 impl Block {
     /// Adds a command.
     pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) {
-        self.commands.push(Some(Output { event, operation }));
+        self.commands.push(Output { event, operation });
+    }
+
+    /// Adds a command that is the recorded output at the distance
+    /// [`next_to_find`](Self::next_to_find).
+    pub(super) fn push_found(&mut self, operation: Option<OpKey>) {
+        debug_assert!(self.commands.is_empty());
+        self.found.push(operation);
+    }
+
+    /// The distance of the recorded output that the next command may be; none
+    /// once a command was another.
+    pub(super) fn next_to_find(&self) -> Option<usize> {
+        self.commands.is_empty().then_some(self.found.len())
     }
 
     /// The index that the next command will have.
     pub(super) fn next_index(&self) -> usize {
-        self.commands.len()
+        self.found.len() + self.commands.len()
     }
 
-    /// Takes a command back: its future was dropped in the poll that made it.
+    /// Puts the commands that were found back as what they are.
+    pub(super) fn spell_out(&mut self, found: Vec<Output>) {
+        debug_assert!(self.found.is_empty());
+        if !found.is_empty() {
+            self.commands.splice(..0, found);
+        }
+    }
+
+    /// Takes a command back: its future was dropped in the poll that made it. The
+    /// commands that were found must be spelled out before.
     pub(super) fn withdraw(&mut self, index: usize) {
-        if let Some(command) = self.commands.get_mut(index) {
-            *command = None;
+        debug_assert!(self.found.is_empty());
+        if index < self.commands.len() {
+            self.withdrawn.insert(index);
         }
     }
 
@@ -77,7 +115,8 @@ impl Block {
 
     /// Whether a flush has nothing to do.
     pub(super) fn is_empty(&self) -> bool {
-        self.commands.is_empty()
+        self.found.is_empty()
+            && self.commands.is_empty()
             && self.cancellations.is_empty()
             && self.terminal.is_none()
             && self.runs.is_empty()
@@ -86,7 +125,7 @@ impl Block {
 
     /// How many commands there are so far.
     pub(super) fn len(&self) -> usize {
-        self.commands.iter().flatten().count()
+        self.next_index() - self.withdrawn.len()
     }
 
     /// Takes the runs, in creation order.
@@ -99,14 +138,42 @@ impl Block {
         core::mem::take(&mut self.returned)
     }
 
-    /// Takes the outputs, in creation order.
+    /// Takes the operations of the commands for which recorded events stand.
+    pub(super) fn take_found(&mut self) -> Vec<Option<OpKey>> {
+        core::mem::take(&mut self.found)
+    }
+
+    /// Takes the outputs, in creation order, but for those that were found.
     pub(super) fn take_outputs(&mut self) -> Vec<Output> {
-        self.commands
-            .drain(..)
-            .flatten()
-            .chain(self.cancellations.drain(..).map(Output::alone))
-            .chain(self.terminal.take().map(Output::alone))
-            .collect()
+        if self.commands.is_empty() && self.cancellations.is_empty() && self.terminal.is_none() {
+            return Vec::new();
+        }
+        let mut outputs = core::mem::take(&mut self.commands);
+        if !self.withdrawn.is_empty() {
+            let mut indices = 0..;
+            outputs.retain(|_| {
+                indices
+                    .next()
+                    .is_none_or(|index| !self.withdrawn.contains(&index))
+            });
+            self.withdrawn.clear();
+        }
+        outputs.extend(self.cancellations.drain(..).map(Output::alone));
+        outputs.extend(self.terminal.take().map(Output::alone));
+        outputs
+    }
+
+    /// Takes back the memory of what was dealt with: most polls emit one or two.
+    pub(super) fn reuse(&mut self, mut found: Vec<Option<OpKey>>, mut outputs: Vec<Output>) {
+        const SMALL: usize = 8;
+        if found.capacity() <= SMALL {
+            found.clear();
+            self.found = found;
+        }
+        if (1..=SMALL).contains(&outputs.capacity()) {
+            outputs.clear();
+            self.commands = outputs;
+        }
     }
 
     /// Drops everything.

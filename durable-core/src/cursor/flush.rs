@@ -5,7 +5,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::block::Output;
-use super::operation::{Arrived, OpKey, Outcome};
+use super::compare::as_emitted;
+use super::operation::{Arrived, OpKey};
 use super::place::{Misplaced, is_next, place};
 use super::{Cursor, CursorError, Stage};
 use crate::command::{derived_instance, is_to_be_derived};
@@ -36,24 +37,40 @@ impl Cursor {
         }
         self.return_events();
         self.request_runs();
+        let found = self.block.take_found();
         let mut outputs = self.block.take_outputs();
-        self.answer_patches(&mut outputs);
-        if self.tape.is_at_end() {
-            outputs.into_iter().for_each(|output| self.append(output));
-            return Ok(());
+        if outputs.iter().any(Output::asks_for_a_patch) {
+            self.answer_patches(&mut outputs, found.len());
         }
-        self.find_again(outputs)
+        if self.tape.is_at_end() {
+            outputs.drain(..).for_each(|output| self.append(output));
+        } else if is_next(self.owner(), &outputs, &self.tape, found.len()) {
+            for operation in &found {
+                self.pass(*operation);
+            }
+            for output in &outputs {
+                self.pass(output.operation);
+            }
+        } else {
+            let outputs = self.spelled_out(&found).chain(outputs).collect();
+            return self.find_again(outputs);
+        }
+        self.block.reuse(found, outputs);
+        Ok(())
+    }
+
+    /// The commands for which recorded events stand, as the code emitted them.
+    pub(super) fn spelled_out(&self, found: &[Option<OpKey>]) -> impl Iterator<Item = Output> {
+        let recorded = self.tape.outputs().zip(found);
+        recorded.map(|(event, operation)| Output {
+            event: as_emitted(self.owner(), event),
+            operation: *operation,
+        })
     }
 
     /// Matches a block with the next recorded outputs; what the history does not
     /// have yet is appended.
     fn find_again(&mut self, outputs: Vec<Output>) -> Result<(), CursorError> {
-        if is_next(self.owner(), &outputs, &self.tape) {
-            for output in &outputs {
-                self.pass(output.operation);
-            }
-            return Ok(());
-        }
         let placement = match place(self.owner(), &outputs, &self.tape) {
             Ok(placement) => placement,
             Err(misplaced) => return Err(self.misplaced_output(outputs, &misplaced)),
@@ -134,7 +151,7 @@ impl Cursor {
 
     fn subscribed(&mut self, name: &Name, subscription: EventId) {
         if let Some(arrival) = self.externals.subscribe(name, subscription) {
-            self.arrive_at(subscription, Arrived::External(arrival));
+            self.arrive_at(subscription, Arrived::External(Box::new(arrival)));
         }
     }
 
@@ -150,8 +167,8 @@ impl Cursor {
 
     /// Answers the patch questions of a block. Questions of one poll are
     /// concurrent, so their answers arrive in the order of their names.
-    fn answer_patches(&mut self, outputs: &mut Vec<Output>) {
-        let block_len = outputs.len();
+    fn answer_patches(&mut self, outputs: &mut Vec<Output>, found: usize) {
+        let block_len = found + outputs.len();
         let mut answers: Vec<(Name, bool, Option<OpKey>)> = Vec::new();
         outputs.retain_mut(|output| {
             let Event::PatchMarked { patch_id, .. } = &output.event else {
@@ -168,8 +185,7 @@ impl Cursor {
         answers.sort_by(|a, b| a.0.cmp(&b.0));
         for (_, answer, operation) in answers {
             if let Some(key) = operation {
-                let outcome = Outcome::Patched(answer);
-                self.operations.arrived(key, Arrived::Outcome(outcome));
+                self.operations.arrived(key, Arrived::Patched(answer));
             }
         }
     }

@@ -23,13 +23,13 @@ impl Cursor {
         if self.granted.is_some() || !self.block.is_empty() {
             return Err(self.out_of_turn("grant", "before the poll was flushed"));
         }
-        if !matches!(self.stage, Stage::Started) || self.running.is_some() || self.is_cut_off() {
+        let is_over = !self.operations.has_ready() || self.running.is_some();
+        if is_over || !matches!(self.stage, Stage::Started) || self.is_cut_off() {
             return Ok(None);
         }
-        let Some(key) = self.operations.first_ready() else {
+        let Some(key) = self.operations.grant_next() else {
             return Ok(None);
         };
-        self.operations.grant(key);
         self.granted = Some(key);
         let is_run = self
             .operations
@@ -44,7 +44,7 @@ impl Cursor {
         self.granted.is_none()
             && self.running.is_none()
             && self.block.is_empty()
-            && (self.operations.first_ready().is_none() || self.is_cut_off())
+            && (!self.operations.has_ready() || self.is_cut_off())
     }
 
     /// Whether the execution was ended from outside at this very point.

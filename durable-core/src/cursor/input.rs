@@ -1,8 +1,10 @@
 //! Inputs: the next recorded one in replay, a new one live.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::operation::{Arrived, Outcome, Subject};
+use super::external::{Externals, RecentMessages};
+use super::operation::{Arrived, OpKey, Subject};
 use super::{Cursor, CursorError, Stage};
 use crate::corruption::{HistoryFault, SourceFault};
 use crate::event::{Carried, Event, EventKind, UnreadEvent};
@@ -16,7 +18,7 @@ use crate::violation::Difference;
 #[must_use]
 pub enum Advance {
     /// The execution starts with this event: poll the root.
-    Started(Event),
+    Started(Box<Event>),
     /// An input was delivered: run the step.
     Input,
     /// The next step is not all there: feed more entries, or say that there are
@@ -97,26 +99,22 @@ impl Cursor {
     }
 
     fn consume(&mut self, entry: HistoryEntry) -> Result<Advance, CursorError> {
-        let HistoryEntry {
-            recorded_at_ms,
-            event,
-        } = entry;
-        let (event_id, kind) = (event.event_id(), event.kind());
-        self.went_over(event_id, recorded_at_ms);
+        let event = &entry.event;
+        self.went_over(event.event_id(), entry.recorded_at_ms);
         if event.is_imposed() {
             self.end();
             return Ok(Advance::Ended);
         }
-        self.now_ms = recorded_at_ms;
-        self.accept(&event)
-            .map_err(|fault| self.corrupt(event_id, kind, fault))?;
-        if kind == EventKind::OrchestrationCancelRequested {
-            self.flush()?;
+        self.now_ms = entry.recorded_at_ms;
+        self.accept(event)?;
+        match event.kind() {
+            EventKind::OrchestrationStarted => {
+                return Ok(Advance::Started(Box::new(entry.event)));
+            }
+            EventKind::OrchestrationCancelRequested => self.flush()?,
+            _ => {}
         }
-        Ok(match event {
-            Event::OrchestrationStarted { .. } => Advance::Started(event),
-            _ => Advance::Input,
-        })
+        Ok(Advance::Input)
     }
 
     /// Appends a new input at this time of the store. Its `event_id` is given here.
@@ -141,7 +139,6 @@ impl Cursor {
             return Err(self.out_of_turn("deliver", "before the step was over"));
         }
         let event_id = self.last_event_id.next();
-        let kind = event.kind();
         event.set_event_id(event_id);
         let due_ms = match event {
             Event::TimerFired { fire_at_ms, .. } => fire_at_ms,
@@ -153,14 +150,14 @@ impl Cursor {
             self.end();
         } else {
             self.now_ms = recorded_at_ms;
-            self.accept(&event)
-                .map_err(|fault| self.corrupt(event_id, kind, fault))?;
+            self.accept(&event)?;
         }
+        let is_cancellation = event.kind() == EventKind::OrchestrationCancelRequested;
         self.appended.push(HistoryEntry {
             recorded_at_ms,
             event,
         });
-        if kind == EventKind::OrchestrationCancelRequested {
+        if is_cancellation {
             self.flush()?;
         }
         Ok(Delivery::Accepted)
@@ -184,73 +181,85 @@ impl Cursor {
                 .then_some(DropReason::AlreadyCancelled),
             _ => match (event.source_event_id(), event.kind().source_kind()) {
                 (Some(source), Some(kind)) => {
-                    (self.open_kind(source) != Some(kind)).then_some(DropReason::NotOpen)
+                    let open = self.open_subject(source);
+                    let is_open = open.is_some_and(|(_, s)| s.scheduling_kind() == Some(kind));
+                    (!is_open).then_some(DropReason::NotOpen)
                 }
                 _ => None,
             },
         }
     }
 
-    /// The kind of the scheduling event of an open operation.
-    fn open_kind(&self, scheduling_event: EventId) -> Option<EventKind> {
+    /// The open operation that this event scheduled.
+    fn open_subject(&self, scheduling_event: EventId) -> Option<(OpKey, &Subject)> {
         let key = self.operations.open_at(scheduling_event)?;
-        self.operations.subject(key)?.scheduling_kind()
+        Some((key, self.operations.subject(key)?))
     }
 
-    /// Takes in an input, recorded or new.
-    fn accept(&mut self, event: &Event) -> Result<(), HistoryFault> {
-        match event {
-            Event::OrchestrationStarted { carried, .. } => {
-                self.stage = Stage::Started;
-                self.restore(carried);
-                Ok(())
-            }
-            Event::ActivityCompleted { result: value, .. }
-            | Event::SubOrchestrationCompleted { result: value, .. }
-            | Event::PromiseResolved { value, .. } => {
-                self.complete(event, Outcome::Value(value.clone()))
-            }
-            Event::ActivityFailed { failure, .. }
-            | Event::SubOrchestrationFailed { failure, .. }
-            | Event::PromiseRejected { failure, .. } => {
-                self.complete(event, Outcome::Failed(failure.clone()))
-            }
-            Event::TimerFired { .. } => self.complete(event, Outcome::Fired),
+    /// The execution begins with what the one before it left behind.
+    fn start(&mut self, carried: &Carried) {
+        self.stage = Stage::Started;
+        self.state = carried.state.iter().cloned().collect();
+        self.custom_status.clone_from(&carried.custom_status);
+        self.cancel_reason.clone_from(&carried.cancel_reason);
+        for id in &carried.read_message_ids {
+            self.recent_messages.remember(id.clone());
+        }
+        for event in &carried.unread_events {
+            self.receive(event.clone());
+        }
+    }
+
+    /// Takes in an input, recorded or new. A cancellation is to be flushed after it.
+    fn accept(&mut self, input: &Event) -> Result<(), CursorError> {
+        match input {
+            Event::OrchestrationStarted { carried, .. } => self.start(carried),
             Event::ExternalEvent {
                 name,
                 data,
                 message_id,
                 ..
-            } => {
-                self.receive(UnreadEvent {
-                    name: name.clone(),
-                    data: data.clone(),
-                    message_id: message_id.clone(),
-                });
-                Ok(())
-            }
+            } => self.receive(UnreadEvent {
+                name: name.clone(),
+                data: data.clone(),
+                message_id: message_id.clone(),
+            }),
             Event::OrchestrationCancelRequested { reason, .. } => {
                 self.cancel_open_operations(reason);
-                Ok(())
             }
-            _ => Ok(()),
+            completion => {
+                if let (Some(source), Some(value)) =
+                    (completion.source_event_id(), value_of(completion))
+                {
+                    self.complete(completion, source, value)
+                        .map_err(|fault| self.corrupt(input.event_id(), input.kind(), fault))?;
+                }
+            }
         }
+        Ok(())
     }
 
     /// Gives a completion to the operation that it names.
-    fn complete(&mut self, completion: &Event, outcome: Outcome) -> Result<(), HistoryFault> {
-        let (Some(source_event_id), Some(expected)) = (
-            completion.source_event_id(),
-            completion.kind().source_kind(),
-        ) else {
+    fn complete(
+        &mut self,
+        completion: &Event,
+        source_event_id: EventId,
+        value: Arrived,
+    ) -> Result<(), HistoryFault> {
+        let Some(expected) = completion.kind().source_kind() else {
             return Ok(());
         };
-        let found = match self.open_kind(source_event_id) {
-            Some(kind) if kind == expected => {
-                self.completed(source_event_id, outcome);
+        let found = match self.open_subject(source_event_id) {
+            Some((key, subject)) if subject.scheduling_kind() == Some(expected) => {
+                if let Subject::Promise(number) = *subject {
+                    self.promises.remove(&number);
+                }
+                self.operations.arrived(key, value);
                 return Ok(());
             }
-            Some(other) => SourceFault::OtherKind(other),
+            Some((_, other)) => other
+                .scheduling_kind()
+                .map_or(SourceFault::NotOpen, SourceFault::OtherKind),
             None => match self.abandoned.get(&source_event_id) {
                 Some(kind) if *kind == expected => {
                     self.abandoned.remove(&source_event_id);
@@ -272,16 +281,6 @@ impl Cursor {
         })
     }
 
-    fn completed(&mut self, scheduling_event: EventId, outcome: Outcome) {
-        let Some(key) = self.operations.open_at(scheduling_event) else {
-            return;
-        };
-        if let Some(Subject::Promise(number)) = self.operations.subject(key) {
-            self.promises.remove(number);
-        }
-        self.operations.arrived(key, Arrived::Outcome(outcome));
-    }
-
     fn receive(&mut self, event: UnreadEvent) {
         self.recent_messages.remember(event.message_id.clone());
         let arrival = self.externals.arrive(event);
@@ -298,20 +297,8 @@ impl Cursor {
                 continue;
             };
             self.close_open(&subject, event_id);
-            let outcome = Outcome::Failed(Failure::cancelled(reason));
-            self.operations.arrived(key, Arrived::Outcome(outcome));
-        }
-    }
-
-    fn restore(&mut self, carried: &Carried) {
-        self.state = carried.state.iter().cloned().collect();
-        self.custom_status.clone_from(&carried.custom_status);
-        self.cancel_reason.clone_from(&carried.cancel_reason);
-        for id in &carried.read_message_ids {
-            self.recent_messages.remember(id.clone());
-        }
-        for event in &carried.unread_events {
-            self.receive(event.clone());
+            let failure = Box::new(Failure::cancelled(reason));
+            self.operations.arrived(key, Arrived::Failed(failure));
         }
     }
 
@@ -326,10 +313,28 @@ impl Cursor {
     pub(super) fn end(&mut self) {
         self.stage = Stage::Ended;
         self.operations.clear();
+        self.externals = Externals::default();
+        self.recent_messages = RecentMessages::default();
         self.promises.clear();
         self.abandoned.clear();
         self.block.clear();
         self.granted = None;
         self.running = None;
+    }
+}
+
+/// What a completion brings.
+fn value_of(completion: &Event) -> Option<Arrived> {
+    match completion {
+        Event::ActivityCompleted { result: value, .. }
+        | Event::SubOrchestrationCompleted { result: value, .. }
+        | Event::PromiseResolved { value, .. } => Some(Arrived::Value(value.clone())),
+        Event::ActivityFailed { failure, .. }
+        | Event::SubOrchestrationFailed { failure, .. }
+        | Event::PromiseRejected { failure, .. } => {
+            Some(Arrived::Failed(Box::new(failure.clone())))
+        }
+        Event::TimerFired { .. } => Some(Arrived::Fired),
+        _ => None,
     }
 }

@@ -17,8 +17,10 @@ mod flush;
 mod grant;
 mod input;
 mod key;
+mod open;
 mod operation;
 mod place;
+mod ready;
 mod run;
 mod tape;
 
@@ -27,8 +29,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use block::Block;
-use compare::Owner;
+use block::{Block, Output};
+use compare::{Owner, is_exact};
 use external::{Arrival, Externals, RecentMessages};
 use operation::{Arrived, Operations, Phase, Subject};
 use tape::Tape;
@@ -267,7 +269,7 @@ impl Cursor {
 
     /// The event that scheduled an operation, once it has a position.
     pub fn scheduling_event(&self, key: OpKey) -> Option<EventId> {
-        self.operations.get(key)?.scheduled_by
+        self.operations.scheduled_by(key)
     }
 
     /// Adds the next recorded entry to what lies ahead.
@@ -276,10 +278,11 @@ impl Cursor {
         if self.tape.is_complete() {
             return Err(self.out_of_turn("feed", "after the end of the history"));
         }
-        let (event_id, kind) = (entry.event_id(), entry.event.kind());
-        self.tape
-            .feed(entry)
-            .map_err(|fault| self.corrupt(event_id, kind, fault))
+        if let Err(fault) = self.tape.check(&entry) {
+            return Err(self.corrupt(entry.event_id(), entry.event.kind(), fault));
+        }
+        self.tape.push(entry);
+        Ok(())
     }
 
     /// Says that the history has no more recorded entries.
@@ -293,7 +296,7 @@ impl Cursor {
             Request::Activity { .. } => Subject::Activity,
             Request::Timer { .. } => Subject::Timer,
             Request::SubOrchestration { .. } => Subject::SubOrchestration,
-            Request::External { name } => Subject::External(name.clone()),
+            Request::External { name } => Subject::External(Box::new(name.clone())),
             Request::Patch { .. } => Subject::Patch,
             Request::Run { name } => return self.call_run(name.clone()),
         };
@@ -322,7 +325,7 @@ impl Cursor {
     fn call_run(&mut self, name: Name) -> OpKey {
         let key = self
             .operations
-            .insert(Subject::Run(name.clone()), Phase::Called);
+            .insert(Subject::Run(Box::new(name.clone())), Phase::Called);
         self.block.call_run(name, key);
         key
     }
@@ -333,9 +336,25 @@ impl Cursor {
             .operations
             .insert(subject, Phase::Emitted { block_index });
         if let Some(event) = event {
-            self.block.push(event, Some(key));
+            self.push(event, Some(key));
         }
         key
+    }
+
+    /// Adds a command to the block of this poll, by itself or by the recorded
+    /// event that it is. A patch question is not answered before the flush.
+    fn push(&mut self, event: Event, operation: Option<OpKey>) {
+        let recorded = self
+            .block
+            .next_to_find()
+            .and_then(|distance| self.tape.output(distance));
+        if event.kind() != EventKind::PatchMarked
+            && recorded.is_some_and(|recorded| is_exact(self.owner(), &event, recorded))
+        {
+            self.block.push_found(operation);
+        } else {
+            self.block.push(event, operation);
+        }
     }
 
     /// The code did something that has no answer.
@@ -352,7 +371,7 @@ impl Cursor {
             | Notice::SendEvent { .. }
             | Notice::ResolvePromise { .. } => {}
         }
-        self.block.push(notice.into_event(), None);
+        self.push(notice.into_event(), None);
     }
 
     /// A durable future was polled again: its value if it was granted, else the
@@ -361,7 +380,7 @@ impl Cursor {
         let Some(operation) = self.operations.get_mut(key) else {
             return OpPoll::Pending;
         };
-        match &operation.phase {
+        match operation.phase {
             Phase::Running => OpPoll::Execute,
             Phase::Permitted { .. } => self.begin_run(key),
             Phase::Granted { .. } => self.take(key),
@@ -374,16 +393,10 @@ impl Cursor {
 
     fn take(&mut self, key: OpKey) -> OpPoll {
         self.granted = None;
-        let Some(operation) = self.operations.remove(key) else {
-            return OpPoll::Pending;
-        };
-        let Phase::Granted { value, .. } = operation.phase else {
-            return OpPoll::Pending;
-        };
-        OpPoll::Ready(match value {
-            Arrived::Outcome(outcome) => outcome,
-            Arrived::External(arrival) => Outcome::Value(arrival.event.data),
-        })
+        self.operations
+            .remove(key)
+            .and_then(|operation| operation.value)
+            .map_or(OpPoll::Pending, |value| OpPoll::Ready(value.into()))
     }
 
     /// A durable future was dropped before it gave its value.
@@ -400,18 +413,22 @@ impl Cursor {
         match operation.phase {
             // The call itself created the promise, whether or not it is awaited.
             Phase::Emitted { .. } if matches!(operation.subject, Subject::Promise(_)) => {}
-            Phase::Emitted { block_index } => self.block.withdraw(block_index),
+            Phase::Emitted { block_index } => self.withdraw(block_index),
             Phase::Open { event_id } => self.close_open(&operation.subject, event_id),
-            Phase::Waiting {
-                value: Arrived::External(arrival),
-                ..
-            }
-            | Phase::Granted {
-                value: Arrived::External(arrival),
-                ..
-            } => self.block.give_back(arrival),
             _ => {}
         }
+        if let Some(Arrived::External(arrival)) = operation.value {
+            self.block.give_back(*arrival);
+        }
+    }
+
+    /// Takes a command back. Those after it move up, so that the recorded events
+    /// no longer stand for them.
+    fn withdraw(&mut self, block_index: usize) {
+        let found = self.block.take_found();
+        let spelled: Vec<Output> = self.spelled_out(&found).collect();
+        self.block.spell_out(spelled);
+        self.block.withdraw(block_index);
     }
 
     /// The root returned.
@@ -459,7 +476,7 @@ impl Cursor {
     /// unread ones.
     fn offer(&mut self, arrival: Arrival) {
         if let Some((subscription, arrival)) = self.externals.offer(arrival) {
-            self.arrive_at(subscription, Arrived::External(arrival));
+            self.arrive_at(subscription, Arrived::External(Box::new(arrival)));
         }
     }
 

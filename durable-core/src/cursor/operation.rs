@@ -12,11 +12,13 @@
 //! result. Memory is one slot per operation in this table; an operation that
 //! ended leaves nothing behind.
 
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 
 use slab::Slab;
 
 use super::external::Arrival;
+use super::open::OpenTable;
+use super::ready::Ready;
 use crate::event::{Event, EventKind};
 use crate::failure::Failure;
 use crate::id::EventId;
@@ -67,11 +69,11 @@ pub(super) enum Subject {
     Timer,
     SubOrchestration,
     /// A subscription to this name.
-    External(Name),
+    External(Box<Name>),
     /// A promise with this number.
     Promise(u64),
     /// A recorded side effect of this name.
-    Run(Name),
+    Run(Box<Name>),
     /// A patch question.
     Patch,
 }
@@ -112,16 +114,16 @@ impl Subject {
 }
 
 /// How far an operation has come.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Its command is at this index of the block of the current poll.
     Emitted { block_index: usize },
     /// Its scheduling event is recorded.
     Open { event_id: EventId },
     /// Its value has arrived, in this turn of arrival.
-    Waiting { turn: u64, value: Arrived },
+    Waiting { turn: u64 },
     /// Its value is there to be taken in this poll.
-    Granted { turn: u64, value: Arrived },
+    Granted { turn: u64 },
     /// A run of the current poll: its turn is not known yet.
     Called,
     /// A run that is to be executed or looked up, in this turn.
@@ -132,34 +134,61 @@ pub(super) enum Phase {
     Running,
 }
 
-/// A value with what is to be done about it when it is taken or not.
+/// A value that has arrived. What is large in it is boxed: every operation has
+/// room for one.
 #[derive(Debug)]
 pub(super) enum Arrived {
-    /// Nothing.
-    Outcome(Outcome),
+    Value(Payload),
+    Failed(Box<Failure>),
+    Fired,
+    Patched(bool),
     /// If nobody takes it, it is given back.
-    External(Arrival),
+    External(Box<Arrival>),
 }
 
+impl From<Arrived> for Outcome {
+    fn from(value: Arrived) -> Self {
+        match value {
+            Arrived::Value(value) => Self::Value(value),
+            Arrived::Failed(failure) => Self::Failed(*failure),
+            Arrived::Fired => Self::Fired,
+            Arrived::Patched(answer) => Self::Patched(answer),
+            Arrived::External(arrival) => Self::Value(arrival.event.data),
+        }
+    }
+}
+
+/// Kept small: what a wide join costs is mostly how much memory it goes through.
 #[derive(Debug)]
 pub(super) struct Operation {
     serial: u64,
-    /// Its scheduling event, once it has a position.
-    pub(super) scheduled_by: Option<EventId>,
+    /// Its scheduling event; unassigned as long as that has no position.
+    scheduled_by: EventId,
     /// Whether its future was polled since its last grant lapsed.
-    pub(super) asks: bool,
+    asks: bool,
     pub(super) subject: Subject,
     pub(super) phase: Phase,
+    /// While it is waiting or granted.
+    pub(super) value: Option<Arrived>,
+}
+
+impl Operation {
+    /// Whether it stands among those that could go on and ask to.
+    fn is_ready(&self) -> bool {
+        self.asks && matches!(self.phase, Phase::Waiting { .. } | Phase::Requested { .. })
+    }
 }
 
 /// All operations of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     slots: Slab<Operation>,
-    /// Operations whose completion has not arrived, by scheduling event.
-    open: BTreeMap<EventId, OpKey>,
-    /// Operations that could go on and ask to, in order of arrival.
-    ready: BTreeMap<u64, OpKey>,
+    /// Operations whose completion has not arrived.
+    open: OpenTable,
+    /// Operations that could go on and ask to, and places of some that are gone.
+    ready: Ready,
+    /// How many are ready and not gone.
+    ready_len: usize,
     next_serial: u64,
     next_turn: u64,
 }
@@ -172,10 +201,11 @@ impl Operations {
         self.next_serial += 1;
         let slot = self.slots.insert(Operation {
             serial,
-            scheduled_by: None,
+            scheduled_by: EventId::UNASSIGNED,
             asks: !matches!(subject, Subject::Promise(_)),
             subject,
             phase,
+            value: None,
         });
         OpKey { slot, serial }
     }
@@ -184,9 +214,9 @@ impl Operations {
     pub(super) fn requested(&mut self, key: OpKey) {
         let turn = self.take_turn();
         if let Some(operation) = self.get_mut(key) {
-            debug_assert!(matches!(operation.phase, Phase::Called));
+            debug_assert_eq!(operation.phase, Phase::Called);
             operation.phase = Phase::Requested { turn };
-            self.ready.insert(turn, key);
+            self.queue(turn, key);
         }
     }
 
@@ -194,6 +224,12 @@ impl Operations {
         self.slots
             .get(key.slot)
             .filter(|operation| operation.serial == key.serial)
+    }
+
+    /// The event that scheduled an operation.
+    pub(super) fn scheduled_by(&self, key: OpKey) -> Option<EventId> {
+        let event_id = self.get(key)?.scheduled_by;
+        (event_id != EventId::UNASSIGNED).then_some(event_id)
     }
 
     pub(super) fn subject(&self, key: OpKey) -> Option<&Subject> {
@@ -210,19 +246,11 @@ impl Operations {
     pub(super) fn remove(&mut self, key: OpKey) -> Option<Operation> {
         self.get(key)?;
         let operation = self.slots.remove(key.slot);
-        match operation.phase {
-            Phase::Open { event_id } => {
-                self.open.remove(&event_id);
-            }
-            Phase::Waiting { turn, .. } | Phase::Requested { turn } => {
-                self.ready.remove(&turn);
-            }
-            Phase::Emitted { .. }
-            | Phase::Called
-            | Phase::Granted { .. }
-            | Phase::Permitted { .. }
-            | Phase::Running => {}
+        self.ready_len -= usize::from(operation.is_ready());
+        if let Phase::Open { event_id } = operation.phase {
+            self.open.remove(event_id);
         }
+        self.give_memory_back();
         Some(operation)
     }
 
@@ -230,20 +258,29 @@ impl Operations {
     pub(super) fn opened(&mut self, key: OpKey, event_id: EventId) {
         if let Some(operation) = self.get_mut(key) {
             debug_assert!(matches!(operation.phase, Phase::Emitted { .. }));
+            operation.scheduled_by = event_id;
             operation.phase = Phase::Open { event_id };
-            operation.scheduled_by = Some(event_id);
-            self.open.insert(event_id, key);
+            self.open.insert(event_id, key.slot);
         }
     }
 
     /// The open operation that this event scheduled.
     pub(super) fn open_at(&self, event_id: EventId) -> Option<OpKey> {
-        self.open.get(&event_id).copied()
+        self.open_in(self.open.slot_of(event_id)?, event_id)
     }
 
     /// All open operations by scheduling event.
     pub(super) fn open(&self) -> impl Iterator<Item = (EventId, OpKey)> {
-        self.open.iter().map(|(event_id, key)| (*event_id, *key))
+        self.open
+            .iter()
+            .filter_map(|(event_id, slot)| Some((event_id, self.open_in(slot, event_id)?)))
+    }
+
+    /// The operation in this slot, if it is open and this event scheduled it.
+    fn open_in(&self, slot: usize, event_id: EventId) -> Option<OpKey> {
+        let operation = self.slots.get(slot)?;
+        let serial = operation.serial;
+        (operation.phase == Phase::Open { event_id }).then_some(OpKey { slot, serial })
     }
 
     /// How many operations wait for an input.
@@ -257,12 +294,13 @@ impl Operations {
         let Some(operation) = self.get_mut(key) else {
             return;
         };
-        let before = core::mem::replace(&mut operation.phase, Phase::Waiting { turn, value });
+        let before = core::mem::replace(&mut operation.phase, Phase::Waiting { turn });
+        operation.value = Some(value);
         if operation.asks {
-            self.ready.insert(turn, key);
+            self.queue(turn, key);
         }
         if let Phase::Open { event_id } = before {
-            self.open.remove(&event_id);
+            self.open.remove(event_id);
         }
     }
 
@@ -271,56 +309,49 @@ impl Operations {
         let Some(operation) = self.get_mut(key) else {
             return;
         };
-        operation.asks = true;
-        if let Phase::Waiting { turn, .. } | Phase::Requested { turn } = operation.phase {
-            self.ready.insert(turn, key);
+        if core::mem::replace(&mut operation.asks, true) {
+            return;
+        }
+        if let Phase::Waiting { turn } | Phase::Requested { turn } = operation.phase {
+            self.queue(turn, key);
         }
     }
 
-    /// The operation that could go on next.
-    pub(super) fn first_ready(&self) -> Option<OpKey> {
-        self.ready.first_key_value().map(|(_, key)| *key)
+    /// Whether any operation could go on and asks to.
+    pub(super) fn has_ready(&self) -> bool {
+        self.ready_len > 0
     }
 
-    /// Makes a value ready to be taken in the next poll, or lets a run begin in it.
-    pub(super) fn grant(&mut self, key: OpKey) {
-        let mut granted = None;
-        self.advance(key, |operation, phase| match phase {
-            Phase::Waiting { turn, value } => {
-                granted = Some(turn);
-                Phase::Granted { turn, value }
-            }
-            Phase::Requested { turn } => {
-                granted = Some(turn);
-                Phase::Permitted { turn }
-            }
-            other => {
-                debug_assert!(false, "{:?} cannot be granted", operation.subject);
-                other
-            }
-        });
-        if let Some(turn) = granted {
-            self.ready.remove(&turn);
+    /// Lets the operation whose turn is next go on: its value can be taken in the
+    /// next poll, or the run can begin in it.
+    pub(super) fn grant_next(&mut self) -> Option<OpKey> {
+        loop {
+            let key = self.ready.pop()?;
+            let Some(operation) = self.get_mut(key) else {
+                continue;
+            };
+            operation.phase = match operation.phase {
+                Phase::Waiting { turn } => Phase::Granted { turn },
+                Phase::Requested { turn } => Phase::Permitted { turn },
+                other => {
+                    debug_assert!(false, "{other:?} cannot be granted");
+                    other
+                }
+            };
+            self.ready_len -= 1;
+            return Some(key);
         }
     }
 
     /// A grant was not taken in its poll: it lapses until the future asks again.
     pub(super) fn lapse(&mut self, key: OpKey) {
-        self.advance(key, |operation, phase| {
-            operation.asks = false;
-            match phase {
-                Phase::Permitted { turn } => Phase::Requested { turn },
-                Phase::Granted { turn, value } => Phase::Waiting { turn, value },
-                other => other,
-            }
-        });
-    }
-
-    /// Moves an operation to another phase, if it is still there.
-    fn advance(&mut self, key: OpKey, next: impl FnOnce(&mut Operation, Phase) -> Phase) {
         if let Some(operation) = self.get_mut(key) {
-            let phase = core::mem::replace(&mut operation.phase, Phase::Running);
-            operation.phase = next(operation, phase);
+            operation.asks = false;
+            operation.phase = match operation.phase {
+                Phase::Granted { turn } => Phase::Waiting { turn },
+                Phase::Permitted { turn } => Phase::Requested { turn },
+                other => other,
+            };
         }
     }
 
@@ -328,24 +359,24 @@ impl Operations {
     pub(super) fn held_events(&self) -> impl Iterator<Item = &Arrival> {
         self.slots
             .iter()
-            .filter_map(|(_, operation)| match &operation.phase {
-                Phase::Waiting {
-                    value: Arrived::External(arrival),
-                    ..
-                }
-                | Phase::Granted {
-                    value: Arrived::External(arrival),
-                    ..
-                } => Some(arrival),
+            .filter_map(|(_, operation)| match &operation.value {
+                Some(Arrived::External(arrival)) => Some(&**arrival),
                 _ => None,
             })
     }
 
     /// Forgets every operation. Keys stay unique.
     pub(super) fn clear(&mut self) {
-        self.slots.clear();
-        self.open.clear();
-        self.ready.clear();
+        *self = Self {
+            next_serial: self.next_serial,
+            next_turn: self.next_turn,
+            ..Self::default()
+        };
+    }
+
+    fn queue(&mut self, turn: u64, key: OpKey) {
+        self.ready.push(turn, key);
+        self.ready_len += 1;
     }
 
     /// A place in the order in which operations may go on.
@@ -353,5 +384,13 @@ impl Operations {
         let turn = self.next_turn;
         self.next_turn += 1;
         turn
+    }
+
+    /// What a wide join took is not kept for the narrow code after it.
+    fn give_memory_back(&mut self) {
+        const SMALL: usize = 32;
+        if self.slots.is_empty() && self.slots.capacity() > SMALL {
+            self.slots = Slab::new();
+        }
     }
 }

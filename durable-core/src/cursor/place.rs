@@ -36,13 +36,11 @@ pub(super) struct Misplaced {
     pub(super) difference: Difference,
 }
 
-/// Whether the next events of the history are the outputs of this block in this
-/// very order: the usual case.
-pub(super) fn is_next(owner: Owner<'_>, outputs: &[Output], tape: &Tape) -> bool {
-    let mut recorded = tape.outputs();
-    outputs.iter().all(|output| {
-        recorded
-            .next()
+/// Whether the events from this distance on are these outputs in this very order:
+/// the usual case. All before them are outputs.
+pub(super) fn is_next(owner: Owner<'_>, outputs: &[Output], tape: &Tape, distance: usize) -> bool {
+    (distance..).zip(outputs).all(|(distance, output)| {
+        tape.output(distance)
             .is_some_and(|recorded| is_exact(owner, &output.event, recorded))
     })
 }

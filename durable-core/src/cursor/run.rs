@@ -22,7 +22,7 @@ impl Cursor {
         if let Some(operation) = self.operations.remove(key)
             && let Subject::Run(name) = operation.subject
         {
-            self.block.push(completed(name, result), None);
+            self.push(completed(*name, result), None);
         }
     }
 
@@ -57,6 +57,7 @@ impl Cursor {
         let Subject::Run(name) = operation.subject else {
             return OpPoll::Pending;
         };
+        let name = *name;
         let next = self.tape.outputs().enumerate().find_map(|(at, event)| {
             let Event::OperationCompleted { name, result, .. } = event else {
                 return None;
@@ -65,7 +66,7 @@ impl Cursor {
         });
         match next {
             Some((_, recorded, result)) if recorded == name => {
-                self.block.push(completed(name, result.clone()), None);
+                self.push(completed(name, result.clone()), None);
                 OpPoll::Ready(result.into())
             }
             Some((distance, ..)) => self.refuse_run(name, distance, Difference::Name),

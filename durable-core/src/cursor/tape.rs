@@ -23,12 +23,16 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    /// Adds the next recorded entry.
-    pub(super) fn feed(&mut self, entry: HistoryEntry) -> Result<(), HistoryFault> {
-        self.order.check(&entry)?;
+    /// Whether this can be the next recorded entry.
+    pub(super) fn check(&mut self, entry: &HistoryEntry) -> Result<(), HistoryFault> {
+        self.order.check(entry)
+    }
+
+    /// Adds an entry that was checked.
+    #[inline]
+    pub(super) fn push(&mut self, entry: HistoryEntry) {
         self.step_ends_ahead += usize::from(!entry.event.is_output());
         self.ahead.push_back(entry);
-        Ok(())
     }
 
     /// Says that nothing more will be fed.
@@ -61,20 +65,44 @@ impl Tape {
         self.ahead.get(distance)
     }
 
+    /// The event at this distance, if the code emitted it.
+    pub(super) fn output(&self, distance: usize) -> Option<&Event> {
+        let event = &self.ahead.get(distance)?.event;
+        is_emitted(event).then_some(event)
+    }
+
     /// What the code emitted next, up to the next thing that came from outside.
     pub(super) fn outputs(&self) -> impl Iterator<Item = &Event> {
         self.ahead
             .iter()
             .map(|entry| &entry.event)
-            .take_while(|event| !event.is_input() && !event.is_imposed())
+            .take_while(|event| is_emitted(event))
     }
 
     /// Moves the cursor over the next entry.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<HistoryEntry> {
-        let entry = self.ahead.pop_front()?;
-        self.step_ends_ahead -= usize::from(!entry.event.is_output());
-        Some(entry)
+        let popped = self.ahead.pop_front();
+        if let Some(entry) = &popped {
+            self.step_ends_ahead -= usize::from(!entry.event.is_output());
+            self.give_memory_back();
+        }
+        popped
     }
+
+    /// A step with very many outputs needs room that the steps after it do not,
+    /// and a small ring of entries stays in the cache of the processor.
+    fn give_memory_back(&mut self) {
+        const SMALL: usize = 2_048;
+        let (len, capacity) = (self.ahead.len(), self.ahead.capacity());
+        if capacity > SMALL && len < capacity / 16 {
+            self.ahead.shrink_to(len * 2);
+        }
+    }
+}
+
+fn is_emitted(event: &Event) -> bool {
+    !event.is_input() && !event.is_imposed()
 }
 
 /// Checks that entries follow one another as they must.

@@ -65,8 +65,9 @@ pub trait Provider: Send + Sync + 'static {
     /// Opens a session.
     ///
     /// - Its id was never used before in this store.
-    /// - It lives until it is closed, until its heartbeat is late by the store's
-    ///   clock, or until the provider knows that its process is dead.
+    /// - It lives until it is closed, until more than its bound has passed by the
+    ///   store's clock since it was opened or its last heartbeat, or until the provider
+    ///   knows that its process is dead.
     /// - When it ends, everything it held is ready again at once, with its
     ///   crash count raised by one, except what was handed back by `close_session`.
     async fn open_session(
@@ -93,7 +94,8 @@ pub trait Provider: Send + Sync + 'static {
     /// Hands out instances that are to run: they have messages, they were resumed
     /// since their last turn, or the session that held them ended without closing.
     ///
-    /// - At most `max`, those that became ready first come first.
+    /// - At most `max`, those that became ready first come first; among those of one
+    ///   millisecond the order is free.
     /// - Free ones that are neither suspended nor delayed nor ended come with a new
     ///   lease, whose token is above every earlier one of the instance.
     /// - An ended instance is handed out too while its inbox is not empty, so that
@@ -124,6 +126,11 @@ pub trait Provider: Send + Sync + 'static {
     ///   goes to its inbox like any message.
     /// - An ended instance loses its timers and its unclaimed work; its claimed work
     ///   is reported as cancelled.
+    /// - An execution that continued as new keeps its timers and work: the turn names
+    ///   those that are to go.
+    /// - Work and timers that the same turn creates and cancels leave nothing.
+    /// - A turn that suspends its instance gives the lease back, whatever `keep_lease`
+    ///   says.
     /// - Without `keep_lease` the instance is free; with messages left it is ready.
     /// - Claimed work is leased to the same session.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>>;
@@ -159,7 +166,8 @@ pub trait Provider: Send + Sync + 'static {
     /// - A result goes to the instance's inbox in the same step that removes the
     ///   item; its message id is derived from the work key, so that it can be there
     ///   only once.
-    /// - The result of cancelled work is dropped with the item.
+    /// - Cancelled work goes with its settlement, whatever that says; its result is
+    ///   dropped.
     async fn settle_work(
         &self,
         settlements: Vec<WorkSettlement>,
@@ -186,7 +194,8 @@ pub trait Provider: Send + Sync + 'static {
     /// Starts an instance.
     ///
     /// - `message` must be a `Start`; anything else is `Invalid`.
-    /// - The same message id sent again for an instance gets the first answer.
+    /// - The message that started an instance, sent again, gets the first answer as long
+    ///   as the instance is not purged.
     /// - The execution id is above every one that the instance id ever had, also
     ///   before it was purged.
     async fn start(
@@ -243,7 +252,8 @@ pub trait Provider: Send + Sync + 'static {
         max: usize,
     ) -> Result<InstancePage, ProviderError>;
 
-    /// The executions of an instance that are still stored, in order.
+    /// The executions of an instance that are still stored, in order. One that has not
+    /// begun has an unassigned tail.
     async fn executions(
         &self,
         instance: &InstanceId,

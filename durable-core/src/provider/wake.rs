@@ -12,12 +12,15 @@ pub struct WakeSeq(pub u64);
 /// What somebody waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Interest {
-    /// A free instance got a message, or an instance that this session holds did.
+    /// A free instance got a message, or an instance that this session holds did;
+    /// an instance was resumed, lost its session, or was given a delay.
     Instances,
-    /// Work became ready in one of these queues; `None` is the default queue.
+    /// Work became ready in one of these queues, or was given a delay; `None` is the
+    /// default queue.
     Work(Vec<Option<Name>>),
     /// A timer was set that is due before all others.
     Timers,
-    /// This instance changed: its status, its execution or its custom status.
+    /// This instance changed: it was started, resumed, suspended or purged, or its
+    /// status, its execution, its custom status or what blocks it did.
     Instance(InstanceId),
 }

@@ -176,6 +176,39 @@ fn children_with_derived_ids_are_found_in_any_order() {
 }
 
 #[test]
+fn a_command_that_is_dropped_in_its_poll_does_not_disturb_those_around_it() {
+    let past = Past::of([
+        scheduled("a", "1"),
+        child_scheduled("c", "order-7/1/3", "1"),
+        child_scheduled("c", "order-7/1/4", "1"),
+        timer_created(5_000),
+        child_completed(3, "\"first\""),
+        completed(2, "\"a\""),
+    ]);
+    // Dropped are the first of the poll, one in the middle, and all but the last
+    // of several that are alike.
+    let mut code = Driver::after(past);
+    let gone = code.activity("a", "1");
+    let a = code.activity("a", "1");
+    code.drop(gone);
+    let gone = [code.child("c", None, "1"), code.child("c", None, "1")];
+    let first = code.child("c", None, "1");
+    gone.into_iter().for_each(|gone| code.drop(gone));
+    code.child("c", None, "1");
+    let gone = code.timer(7_000);
+    code.timer(5_000);
+    code.drop(gone);
+    code.flush();
+    code.input(child_completed(3, "\"first\""));
+    code.takes(first, value("\"first\""));
+    code.flush();
+    code.input(completed(2, "\"a\""));
+    code.takes(a, value("\"a\""));
+    code.flush();
+    code.done();
+}
+
+#[test]
 fn a_derived_id_that_is_now_spelled_out_is_the_same() {
     let past = Past::of([child_scheduled("a", "order-7/1/2", "1")]);
     let mut code = Driver::after(past);

@@ -69,7 +69,7 @@ impl Driver {
     /// Starts the execution with this event, or with the recorded one.
     pub(crate) fn start(&mut self, event: Event) {
         match self.advance() {
-            Ok(Advance::Started(recorded)) => assert_eq!(recorded, at(1, &event)),
+            Ok(Advance::Started(recorded)) => assert_eq!(*recorded, at(1, &event)),
             Ok(Advance::Live) => self.deliver(event),
             other => panic!("the execution should start, not {other:?}"),
         }

@@ -1,10 +1,13 @@
 //! Every command gets its own position, however alike two commands are, and a
 //! completion finds the command that it names.
 
-use durable_core::OpKey;
+use durable_core::{Event, OpKey, Outcome};
 
 use super::driver::{Driver, everywhere};
-use super::events::{completed, scheduled, value};
+use super::events::{
+    child_completed, child_failed, completed, failed, failure_of, fired, rejected, resolved,
+    scheduled, value,
+};
 
 #[test]
 fn identical_calls_of_one_poll_get_distinct_ids() {
@@ -112,6 +115,38 @@ fn results_that_came_in_together_are_taken_one_per_poll_in_that_order() {
             }
         });
     }
+}
+
+#[test]
+fn each_completion_brings_what_it_says() {
+    let completions: [(Event, Outcome); 7] = [
+        (completed(2, "1"), value("1")),
+        (failed(3, "no"), failure_of("no")),
+        (fired(4, 1_005), Outcome::Fired),
+        (child_completed(5, "2"), value("2")),
+        (child_failed(6, "never"), failure_of("never")),
+        (resolved(7, "3"), value("3")),
+        (rejected(8, "not now"), failure_of("not now")),
+    ];
+    everywhere(|code| {
+        let operations = [
+            code.activity("a", "1"),
+            code.activity("a", "1"),
+            code.timer(1_005),
+            code.child("c", None, "1"),
+            code.child("c", None, "1"),
+            code.promise("p").0,
+            code.promise("p").0,
+        ];
+        operations.iter().for_each(|key| code.polls(*key));
+        code.flush();
+        for (key, (input, outcome)) in operations.into_iter().zip(completions.clone()) {
+            code.input(input);
+            code.takes(key, outcome);
+            code.flush();
+        }
+        assert_eq!(code.cursor.open_operations(), 0);
+    });
 }
 
 fn charge_four(code: &mut Driver) -> [OpKey; 4] {

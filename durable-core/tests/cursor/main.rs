@@ -5,6 +5,10 @@
 mod driver;
 mod events;
 mod past;
+mod program;
+#[path = "../support/mod.rs"]
+mod support;
+mod world;
 
 mod cancel;
 mod changed;
@@ -15,12 +19,15 @@ mod endings;
 mod entries;
 mod externals;
 mod grants;
+mod hostile;
 mod ids;
 mod matrix;
+mod memory;
 mod misuse;
 mod pages;
 mod patches;
 mod promises;
+mod properties;
 mod runs;
 mod sources;
 mod state;

@@ -107,7 +107,7 @@ fn write_missing() {
 }
 
 /// Writes a file unless it exists.
-fn write_new(path: &Path, content: &str) {
+pub(crate) fn write_new(path: &Path, content: &str) {
     match fs::File::create_new(path).and_then(|mut file| file.write_all(content.as_bytes())) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         result => result.unwrap_or_else(|error| panic!("{}: {error}", path.display())),
@@ -115,7 +115,7 @@ fn write_new(path: &Path, content: &str) {
 }
 
 /// Hexadecimal text, 64 digits to a line.
-fn to_hex(bytes: &[u8]) -> String {
+pub(crate) fn to_hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     for line in bytes.chunks(32) {
         text.extend(line.iter().map(|byte| format!("{byte:02x}")));
@@ -124,7 +124,8 @@ fn to_hex(bytes: &[u8]) -> String {
     text
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
+/// The bytes of hexadecimal text.
+pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text
         .chars()
         .filter(|character| !character.is_whitespace())

@@ -5,6 +5,8 @@
 pub(crate) mod envelope;
 #[allow(dead_code, reason = "not every test reads the golden files")]
 pub(crate) mod golden;
+#[allow(dead_code, reason = "only the tests of records need them")]
+pub(crate) mod record;
 #[allow(dead_code, reason = "not every test needs the samples")]
 pub(crate) mod samples;
 #[allow(dead_code, reason = "not every test needs every strategy")]

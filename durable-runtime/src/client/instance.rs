@@ -141,12 +141,18 @@ impl<O> InstanceHandle<O> {
         self.client.send(&self.id, fresh_message_id(), body).await
     }
 
-    /// Ends it at once. Its code does not run again.
+    /// Ends it at once. Its code does not run again, not even if it is suspended.
     pub async fn terminate(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Terminate {
             reason: reason.into(),
         };
-        self.client.send(&self.id, fresh_message_id(), body).await
+        self.client.send(&self.id, fresh_message_id(), body).await?;
+        // A suspended instance is handed out when it is resumed; its end comes
+        // before its code. Another one stays as it is, also one that has ended
+        // by now.
+        let now_ms = self.client.now_ms();
+        let _ = self.client.provider().resume(&self.id, now_ms).await?;
+        Ok(())
     }
 
     /// Stops it until it is resumed. Nothing is lost.

@@ -42,6 +42,21 @@ impl Client {
         Self::with_parts(provider, Arc::new(SystemClock), Limits::default())
     }
 
+    /// The same, with its time from elsewhere: of use only to stores that take their
+    /// time from their callers.
+    #[must_use]
+    pub fn with_clock(self, clock: impl Clock) -> Self {
+        let provider = Arc::clone(&self.parts.provider);
+        Self::with_parts(provider, Arc::new(clock), self.parts.limits)
+    }
+
+    /// The same, with other limits for what it sends.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        let (provider, clock) = (&self.parts.provider, &self.parts.clock);
+        Self::with_parts(Arc::clone(provider), Arc::clone(clock), limits)
+    }
+
     pub(crate) fn with_parts(
         provider: Arc<dyn Provider>,
         clock: Arc<dyn Clock>,
@@ -141,6 +156,17 @@ impl Client {
         payload::check_name(&self.parts.limits, subject)
             .and_then(|()| payload::encode(&self.parts.limits, role, subject, value))
             .map_err(ClientError::Refused)
+    }
+
+    /// Refuses an id that leaves no room for the ids of messages that are derived
+    /// from it.
+    pub(crate) fn check_new_id(&self, id: &InstanceId) -> Result<(), ClientError> {
+        let longest = match id.is_empty() {
+            true => String::new(),
+            false => format!("{id}/{0}/{0}/{0}", u64::MAX),
+        };
+        let subject = Subject::new("instance", longest.into());
+        payload::check_name(&self.parts.limits, &subject).map_err(ClientError::Refused)
     }
 
     pub(crate) async fn send(

@@ -34,7 +34,8 @@ impl<O> Start<O> {
         let OrchestrationName { name, version } = orchestration;
         let subject = Subject::new("orchestration", name);
         let start = client
-            .encode("input", &subject, input)
+            .check_new_id(&id)
+            .and_then(|()| client.encode("input", &subject, input))
             .map(|input| StartInstance {
                 name: subject.name,
                 version,

@@ -62,15 +62,15 @@ impl OrchestrationContext {
     {
         let OrchestrationName { name, version } = orchestration.into_name();
         let subject = self.subject("orchestration", name)?;
-        let instance = self.checked_instance(instance.into())?;
+        let instance = instance.into();
+        payload::check_new_id(self.limits(), &instance)?;
         let input = payload::encode(self.limits(), "input", &subject, input)?;
-        self.shared.lock().cursor.emit(Notice::StartDetached {
+        self.shared.emit(Notice::StartDetached {
             name: subject.name,
             version,
             instance: Some(instance),
             input,
-        });
-        Ok(())
+        })
     }
 
     pub(super) fn checked_instance(&self, instance: InstanceId) -> Result<InstanceId, Failure> {
@@ -92,9 +92,7 @@ impl<O> SubOrchestration<O> {
     /// Gives the child this id.
     pub fn id(mut self, id: impl Into<InstanceId>) -> Self {
         let id = id.into();
-        let limits = &self.operation.shared().settings.limits;
-        let subject = Subject::new("instance", id.as_str().into());
-        match payload::check_name(limits, &subject) {
+        match payload::check_new_id(&self.operation.shared().settings.limits, &id) {
             Ok(()) => {
                 if let Some(Request::SubOrchestration { instance, .. }) =
                     self.operation.request_mut()
@@ -108,11 +106,26 @@ impl<O> SubOrchestration<O> {
     }
 }
 
+impl<O> SubOrchestration<O> {
+    /// An id that is derived is longer than the one that it is derived from.
+    fn refuse_endless_id(&mut self) {
+        if let Some(Request::SubOrchestration { instance: None, .. }) = self.operation.request_mut()
+        {
+            let shared = self.operation.shared();
+            let longest = format!("{}/{}/{}", shared.instance, shared.execution_id, u64::MAX);
+            if let Err(failure) = payload::check_new_id(&shared.settings.limits, &longest) {
+                self.operation.refuse(failure);
+            }
+        }
+    }
+}
+
 impl<O: DeserializeOwned> Future for SubOrchestration<O> {
     type Output = Result<O, Failure>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        this.refuse_endless_id();
         this.operation
             .poll_settled(cx)
             .map(|settled| value_of(&this.subject, settled))

@@ -5,7 +5,7 @@ use std::future::pending;
 use durable_core::{Ending, Failure, Payload, Version};
 use serde::Serialize;
 
-use super::OrchestrationContext;
+use super::{Misuse, OrchestrationContext};
 use crate::payload;
 
 impl OrchestrationContext {
@@ -41,7 +41,11 @@ impl OrchestrationContext {
     }
 
     async fn end_with<O>(&self, ending: Ending) -> Result<O, Failure> {
-        self.shared.lock().ending.get_or_insert(ending);
+        self.shared
+            .enter()
+            .map_err(Misuse::to_failure)?
+            .ending
+            .get_or_insert(ending);
         pending().await
     }
 }

@@ -43,12 +43,11 @@ impl OrchestrationContext {
         let subject = self.subject("event", event.into_name())?;
         let target = self.checked_instance(target.into())?;
         let data = payload::encode(self.limits(), "data", &subject, data)?;
-        self.shared.lock().cursor.emit(Notice::SendEvent {
+        self.shared.emit(Notice::SendEvent {
             target,
             name: subject.name,
             data,
-        });
-        Ok(())
+        })
     }
 }
 

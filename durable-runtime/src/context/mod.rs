@@ -4,6 +4,7 @@ mod activity;
 mod child;
 mod continuing;
 mod event;
+mod futures;
 mod patch;
 mod promise;
 mod run;
@@ -18,6 +19,7 @@ use durable_core::{ExecutionId, InstanceId, Limits, Name, Version};
 use uuid::Uuid;
 
 use crate::payload::Subject;
+use crate::random::SeededRandom;
 
 pub use activity::ActivityCall;
 pub use child::SubOrchestration;
@@ -25,7 +27,8 @@ pub use event::ExternalEvent;
 pub use patch::Patched;
 pub use promise::Promise;
 pub use run::Run;
-pub(crate) use shared::{ContextSettings, Misuse, Shared};
+pub use shared::Misuse;
+pub(crate) use shared::{ContextSettings, Inner, Shared};
 pub use timer::Sleep;
 
 /// The orchestration's access to the outside world, and the only one it may use.
@@ -74,13 +77,22 @@ impl OrchestrationContext {
 
     /// A random id: the same in every replay, different in every execution.
     pub fn uuid(&self) -> Uuid {
-        let bytes = self.shared.lock().random.next_bytes();
+        let bytes = self.draw(SeededRandom::next_bytes);
         uuid::Builder::from_random_bytes(bytes).into_uuid()
     }
 
     /// A random number: the same in every replay, different in every execution.
     pub fn random(&self) -> u64 {
-        self.shared.lock().random.next_u64()
+        self.draw(SeededRandom::next_u64)
+    }
+
+    /// Draws from the stream of this execution. Whoever may not is given something
+    /// too, but does not move the stream: the execution is stopped for it.
+    fn draw<T>(&self, draw: impl FnOnce(&mut SeededRandom) -> T) -> T {
+        match self.shared.enter() {
+            Ok(mut inner) => draw(&mut inner.random),
+            Err(_) => draw(&mut self.shared.lock().random.clone()),
+        }
     }
 
     /// Whether the code runs over recorded events and what it does now has been
@@ -89,7 +101,7 @@ impl OrchestrationContext {
     /// Nothing that the orchestration does may depend on it; it is for side
     /// channels such as metrics. (`tracing` is silent in replay by itself.)
     pub fn is_replaying(&self) -> bool {
-        self.shared.lock().cursor.is_replaying()
+        self.shared.lock().is_replaying()
     }
 
     /// How many events the history of this execution has.

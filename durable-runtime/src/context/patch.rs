@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use durable_core::{Name, Outcome, Request};
 
-use super::OrchestrationContext;
+use super::{Misuse, OrchestrationContext};
 use crate::future::Operation;
 
 impl OrchestrationContext {
@@ -15,10 +15,16 @@ impl OrchestrationContext {
     /// True for executions that come here for the first time, and from then on for
     /// the whole execution; false for those that went past here before the change.
     pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
-        let patch_id = patch_id.into();
-        let request = Request::Patch { patch_id };
+        let request = self
+            .subject("patch", patch_id.into())
+            .map(|subject| Request::Patch {
+                patch_id: subject.name,
+            });
+        if request.is_err() {
+            self.shared.lock().misuse.get_or_insert(Misuse::PatchName);
+        }
         Patched {
-            operation: Operation::lazy(&self.shared, Ok(request)),
+            operation: Operation::lazy(&self.shared, request),
         }
     }
 }

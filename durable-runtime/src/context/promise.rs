@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Failure, Name, Notice, PromiseToken};
+use durable_core::{Failure, Name, Notice, Payload, PromiseToken};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::OrchestrationContext;
 use super::activity::value_of;
+use super::{Misuse, OrchestrationContext};
 use crate::future::Operation;
 use crate::payload::{self, Subject};
 
@@ -18,13 +18,12 @@ impl OrchestrationContext {
     /// Creates a promise that somebody resolves or rejects through its token.
     pub fn promise<T>(&self, name: impl Into<Name>) -> Result<Promise<T>, Failure> {
         let subject = self.subject("promise", name.into())?;
-        let (key, token) = self
-            .shared
-            .lock()
-            .cursor
-            .create_promise(subject.name.clone());
+        let mut inner = self.shared.enter().map_err(Misuse::to_failure)?;
+        let (key, token) = inner.cursor.create_promise(subject.name.clone());
+        let slot = inner.futures.add(key);
+        drop(inner);
         Ok(Promise {
-            operation: Operation::opened(&self.shared, key),
+            operation: Operation::asked(&self.shared, slot),
             subject,
             token,
             value: PhantomData,
@@ -32,29 +31,30 @@ impl OrchestrationContext {
     }
 
     /// Resolves a promise of another instance.
-    pub fn resolve_promise<T: Serialize>(
+    pub fn resolve_promise<T: Serialize + ?Sized>(
         &self,
         token: PromiseToken,
         value: &T,
     ) -> Result<(), Failure> {
-        let subject = self.subject("promise", Name::from(token.to_string()))?;
+        let subject = Subject::new("promise", Name::from(token.to_string()));
         let value = payload::encode(self.limits(), "value", &subject, value)?;
-        self.settle_promise(token, Ok(value));
-        Ok(())
+        self.settle_promise(token, Ok(value))
     }
 
     /// Rejects a promise of another instance.
-    pub fn reject_promise(&self, token: PromiseToken, failure: Failure) {
-        self.settle_promise(token, Err(failure));
+    pub fn reject_promise(&self, token: PromiseToken, failure: Failure) -> Result<(), Failure> {
+        payload::check_failure(self.limits(), &failure)?;
+        self.settle_promise(token, Err(failure))
     }
 
     fn settle_promise(
         &self,
-        target: PromiseToken,
-        resolution: Result<durable_core::Payload, Failure>,
-    ) {
-        let notice = Notice::ResolvePromise { target, resolution };
-        self.shared.lock().cursor.emit(notice);
+        mut target: PromiseToken,
+        resolution: Result<Payload, Failure>,
+    ) -> Result<(), Failure> {
+        target.instance = self.checked_instance(target.instance)?;
+        self.shared
+            .emit(Notice::ResolvePromise { target, resolution })
     }
 }
 

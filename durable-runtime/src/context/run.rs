@@ -9,9 +9,10 @@ use durable_core::{Failure, Name, OpKey, Request};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::OrchestrationContext;
 use super::activity::value_of;
-use crate::future::{Operation, Polled};
+use super::{OrchestrationContext, Shared};
+use crate::execution::Executing;
+use crate::future::{Operation, Polled, Settled};
 use crate::payload::{self, Subject};
 
 impl OrchestrationContext {
@@ -35,6 +36,7 @@ impl OrchestrationContext {
         Run {
             operation: Operation::lazy(&self.shared, request),
             subject,
+            executing: None,
             effect: Box::pin(effect),
         }
     }
@@ -45,6 +47,7 @@ impl OrchestrationContext {
 pub struct Run<F> {
     operation: Operation,
     subject: Subject,
+    executing: Option<Executing>,
     effect: Pin<Box<F>>,
 }
 
@@ -77,32 +80,47 @@ where
 impl<F, T, E> Run<F>
 where
     F: Future<Output = Result<T, E>> + Send,
-    T: Serialize,
+    T: Serialize + DeserializeOwned,
     E: Into<Failure>,
 {
-    fn execute(&mut self, key: OpKey, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+    fn execute(&mut self, key: OpKey, cx: &Context<'_>) -> Poll<Result<T, Failure>> {
         let shared = self.operation.shared().clone();
-        shared.lock().in_run = true;
-        let polled = self.effect.as_mut().poll(cx);
-        shared.lock().in_run = false;
+        let executing = self
+            .executing
+            .get_or_insert_with(|| Executing::begin(&shared.waker));
+        let waker = executing.waker(cx.waker());
+        let inside = Inside::enter(&shared);
+        let polled = self.effect.as_mut().poll(&mut Context::from_waker(&waker));
+        drop(inside);
         let Poll::Ready(result) = polled else {
             return Poll::Pending;
         };
+        self.executing = None;
         let limits = &shared.settings.limits;
-        let result = result.map_err(Into::into).and_then(|value| {
-            let recorded = payload::encode(limits, "result", &self.subject, &value)?;
-            Ok((value, recorded))
-        });
-        let recorded = match &result {
-            Ok((_, recorded)) => Ok(recorded.clone()),
-            Err(failure) => Err(failure.clone()),
+        let recorded = match result {
+            Ok(value) => payload::encode(limits, "result", &self.subject, &value),
+            Err(error) => Err(payload::fitting(limits, error.into())),
         };
-        let mut inner = shared.lock();
-        inner.cursor.complete_run(key, recorded);
-        let waker = inner.take_waker(key);
-        drop(inner);
-        drop(waker);
-        self.operation.executed();
-        Poll::Ready(result.map(|(value, _)| value))
+        self.operation.complete_run(key, recorded.clone());
+        // The code sees what it will see in a replay, not what was not recorded of it.
+        Poll::Ready(value_of(&self.subject, Settled::of(recorded)))
+    }
+}
+
+/// The code is inside a side effect, also when that panics.
+struct Inside<'a> {
+    shared: &'a Shared,
+}
+
+impl<'a> Inside<'a> {
+    fn enter(shared: &'a Shared) -> Self {
+        shared.lock().in_run = true;
+        Self { shared }
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.shared.lock().in_run = false;
     }
 }

@@ -4,11 +4,16 @@
 //! lock is held.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
 use std::thread::ThreadId;
 
-use durable_core::{Cursor, Ending, ExecutionId, InstanceId, Limits, OpKey, Version};
+use durable_core::{
+    Cursor, CursorError, Ending, ExecutionId, Failure, FailureKind, InstanceId, Limits, Notice,
+    Version,
+};
 
+use super::futures::DurableFutures;
+use crate::execution::RootWaker;
+use crate::options::RuntimeOptions;
 use crate::random::SeededRandom;
 
 /// Settings that an orchestration can feel.
@@ -19,12 +24,22 @@ pub(crate) struct ContextSettings {
     pub(crate) history_hint: u64,
 }
 
+impl ContextSettings {
+    pub(crate) fn of(options: &RuntimeOptions) -> Self {
+        Self {
+            limits: options.limits,
+            history_hint: options.history_hint,
+        }
+    }
+}
+
 /// Shared by everything that belongs to one execution in memory.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) instance: InstanceId,
     pub(crate) execution_id: ExecutionId,
     pub(crate) settings: Arc<ContextSettings>,
+    pub(crate) waker: Arc<RootWaker>,
     inner: Mutex<Inner>,
 }
 
@@ -40,22 +55,55 @@ pub(crate) struct Inner {
     pub(crate) polling: Option<ThreadId>,
     /// Whether that poll is inside a recorded side effect.
     pub(crate) in_run: bool,
-    /// A durable future was used where it cannot work.
+    /// Whether what the code does now was done before.
+    pub(crate) replaying: bool,
+    /// How many values were taken and side effects begun.
+    pub(crate) taken: u64,
+    /// The context or a durable future was used where it cannot work.
     pub(crate) misuse: Option<Misuse>,
-    wakers: Vec<Option<Waker>>,
+    pub(crate) futures: DurableFutures,
 }
 
-/// How a durable future was used where it cannot work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Misuse {
-    /// Polled by something else than its orchestration, such as a spawned task.
-    PolledElsewhere,
-    /// Awaited inside a recorded side effect.
-    PolledInRun,
+/// How the context or one of its futures was used where it cannot work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// By something else than its orchestration, such as a spawned task.
+    Elsewhere,
+    /// Inside a recorded side effect.
+    InRun,
+    /// To ask for a patch whose name is empty or too long.
+    PatchName,
+}
+
+impl Misuse {
+    /// What is wrong, and what to do.
+    pub(crate) const fn explanation(self) -> &'static str {
+        match self {
+            Self::Elsewhere => {
+                "the context or one of its futures was used outside of its orchestration, such as \
+                 in `tokio::spawn`: use it in the orchestration itself"
+            }
+            Self::InRun => {
+                "the context or one of its futures was used inside a recorded side effect: \
+                 use it outside of `run`"
+            }
+            Self::PatchName => "a patch was asked for whose name is empty or too long",
+        }
+    }
+
+    /// What whoever did it is told. The execution itself is stopped.
+    pub(crate) fn to_failure(self) -> Failure {
+        Failure::new(FailureKind::DeterminismViolation, self.explanation())
+    }
 }
 
 impl Shared {
-    pub(crate) fn new(cursor: Cursor, settings: Arc<ContextSettings>) -> Self {
+    pub(crate) fn new(
+        cursor: Cursor,
+        settings: Arc<ContextSettings>,
+        waker: Arc<RootWaker>,
+    ) -> Self {
         let instance = cursor.instance().clone();
         let execution_id = cursor.execution_id();
         let random = SeededRandom::of_execution(&instance, execution_id);
@@ -63,6 +111,7 @@ impl Shared {
             instance,
             execution_id,
             settings,
+            waker,
             inner: Mutex::new(Inner {
                 cursor,
                 random,
@@ -70,8 +119,10 @@ impl Shared {
                 ending: None,
                 polling: None,
                 in_run: false,
+                replaying: false,
+                taken: 0,
                 misuse: None,
-                wakers: Vec::new(),
+                futures: DurableFutures::default(),
             }),
         }
     }
@@ -81,39 +132,42 @@ impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Locks for what only the orchestration itself may do, while it is polled. A
+    /// misuse is noted: the execution is stopped for it.
+    pub(crate) fn enter(&self) -> Result<MutexGuard<'_, Inner>, Misuse> {
+        let mut inner = self.lock();
+        let misuse = if inner.polling != Some(std::thread::current().id()) {
+            Misuse::Elsewhere
+        } else if inner.in_run {
+            Misuse::InRun
+        } else {
+            return Ok(inner);
+        };
+        inner.misuse.get_or_insert(misuse);
+        drop(inner);
+        if misuse == Misuse::Elsewhere {
+            self.waker.report_foreigner();
+        }
+        Err(misuse)
+    }
+
+    /// The code does something that has no answer.
+    pub(crate) fn emit(&self, notice: Notice) -> Result<(), Failure> {
+        self.enter().map_err(Misuse::to_failure)?.cursor.emit(notice);
+        Ok(())
+    }
 }
 
 impl Inner {
-    /// Whether a durable future may be polled here; if not, the mistake is noted.
-    pub(crate) fn may_poll(&mut self) -> bool {
-        let misuse = if self.polling != Some(std::thread::current().id()) {
-            Misuse::PolledElsewhere
-        } else if self.in_run {
-            Misuse::PolledInRun
-        } else {
-            return true;
-        };
-        self.misuse.get_or_insert(misuse);
-        false
+    /// Whether what the code does now was done before.
+    pub(crate) fn is_replaying(&self) -> bool {
+        self.replaying || self.cursor.is_replaying()
     }
 
-    /// Keeps the waker of an operation and gives back the one it replaces, to be
-    /// dropped when the lock is free.
-    #[must_use]
-    pub(crate) fn keep_waker(&mut self, key: OpKey, waker: &Waker) -> Option<Waker> {
-        if self.wakers.len() <= key.slot() {
-            self.wakers.resize_with(key.slot() + 1, || None);
-        }
-        let kept = &mut self.wakers[key.slot()];
-        match kept {
-            Some(current) if current.will_wake(waker) => None,
-            _ => kept.replace(waker.clone()),
-        }
-    }
-
-    /// The waker of an operation, to be woken or dropped when the lock is free.
-    #[must_use]
-    pub(crate) fn take_waker(&mut self, key: OpKey) -> Option<Waker> {
-        self.wakers.get_mut(key.slot())?.take()
+    /// Ends a poll: what the code asked for is passed on, and compared or appended.
+    pub(crate) fn flush(&mut self) -> Result<(), CursorError> {
+        self.futures.pass_on(&mut self.cursor);
+        self.cursor.flush()
     }
 }

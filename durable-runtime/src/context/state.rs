@@ -20,33 +20,28 @@ impl OrchestrationContext {
     }
 
     /// Sets a state key.
-    pub fn set_state<T: Serialize>(&self, key: impl Into<Name>, value: &T) -> Result<(), Failure> {
+    pub fn set_state<T: Serialize + ?Sized>(
+        &self,
+        key: impl Into<Name>,
+        value: &T,
+    ) -> Result<(), Failure> {
         let subject = self.subject("state key", key.into())?;
         let value = payload::encode(self.limits(), "value", &subject, value)?;
         let key = subject.name;
-        self.shared
-            .lock()
-            .cursor
-            .emit(Notice::SetState { key, value });
-        Ok(())
+        self.shared.emit(Notice::SetState { key, value })
     }
 
     /// Clears a state key.
     pub fn clear_state(&self, key: impl Into<Name>) -> Result<(), Failure> {
         let key = self.subject("state key", key.into())?.name;
-        self.shared.lock().cursor.emit(Notice::ClearState { key });
-        Ok(())
+        self.shared.emit(Notice::ClearState { key })
     }
 
     /// Says something of this orchestration that clients can read.
-    pub fn set_custom_status<T: Serialize>(&self, status: &T) -> Result<(), Failure> {
+    pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;
-        self.shared
-            .lock()
-            .cursor
-            .emit(Notice::SetCustomStatus { status });
-        Ok(())
+        self.shared.emit(Notice::SetCustomStatus { status })
     }
 
     /// What this orchestration last said of itself.

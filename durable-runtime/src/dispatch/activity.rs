@@ -1,21 +1,21 @@
 //! The activity dispatcher: work is fetched, run, retried and settled.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use durable_core::provider::{ClaimedWork, Interest, WorkResult, WorkSettlement};
+use durable_core::provider::{
+    ClaimedWork, Interest, ProviderError, WorkLease, WorkResult, WorkSettlement,
+};
 use durable_core::{Failure, FailureKind, Payload};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use super::attempt::attempt;
 use super::wait::{self, Backoff};
-use crate::activity::{ActivityContext, Attempt};
-use crate::execution::panic_message;
 use crate::node::Node;
-use crate::retry::{self, Verdict};
-use crate::turn::Arrival;
+use crate::retry::Verdict;
+use crate::turn::{Arrival, LocalResult};
 
 /// How many work items are fetched at once.
 const BATCH: usize = 64;
@@ -23,13 +23,7 @@ const BATCH: usize = 64;
 /// Fetches work until the node drains.
 pub(crate) async fn serve_activities(node: Arc<Node>) {
     let mut backoff = Backoff::default();
-    while let Some(first) = free_slot(&node).await {
-        let mut slots = vec![first];
-        while slots.len() < BATCH
-            && let Ok(slot) = node.activity_slots.clone().try_acquire_owned()
-        {
-            slots.push(slot);
-        }
+    while let Some(slots) = free_slots(&node).await {
         let fetch = node.provider.fetch_work(
             node.session,
             &node.options.queues,
@@ -40,17 +34,16 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
             Ok(batch) => batch,
             Err(error) => {
                 drop(slots);
-                wait::out_error(&node, &mut backoff, &error).await;
+                wait::out_lost_answer(&node, &mut backoff, &error).await;
                 continue;
             }
         };
         backoff = Backoff::default();
         node.saw_store_time(batch.now_ms);
         let is_full = batch.work.len() == slots.len();
-        for (claimed, slot) in batch.work.into_iter().zip(slots.drain(..)) {
+        for (claimed, slot) in batch.work.into_iter().zip(slots) {
             begin(&node, claimed, slot);
         }
-        drop(slots);
         if !is_full {
             let interest = Interest::Work(node.options.queues.clone());
             wait::for_news(&node, &interest, batch.seen, batch.next_due_ms).await;
@@ -58,58 +51,82 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
     }
 }
 
-async fn free_slot(node: &Node) -> Option<OwnedSemaphorePermit> {
-    tokio::select! {
+/// Places for as much work as may be fetched at once, at least one; `None` when
+/// the node drains.
+async fn free_slots(node: &Node) -> Option<Vec<OwnedSemaphorePermit>> {
+    let first = tokio::select! {
         biased;
-        () = node.draining.cancelled() => None,
-        slot = node.activity_slots.clone().acquire_owned() => slot.ok(),
+        () = node.draining.cancelled() => return None,
+        slot = node.activity_slots.clone().acquire_owned() => slot.ok()?,
+    };
+    let mut slots = vec![first];
+    while slots.len() < BATCH
+        && let Ok(slot) = node.activity_slots.clone().try_acquire_owned()
+    {
+        slots.push(slot);
     }
+    Some(slots)
 }
 
 /// Runs claimed work in a task of its own.
 pub(super) fn begin(node: &Arc<Node>, claimed: ClaimedWork, slot: OwnedSemaphorePermit) {
-    let cancellation = node.activity_began(claimed.lease.key.clone());
+    let lease = claimed.lease.clone();
+    let cancellation = node.ended.child_token();
+    node.running.began(&lease, cancellation.clone());
     let task_node = Arc::clone(node);
-    node.tasks.spawn(async move {
-        let key = claimed.lease.key.clone();
+    node.spawn(async move {
         run(&task_node, claimed, cancellation).await;
-        task_node.activity_ended(&key);
+        task_node.running.ended(&lease);
         drop(slot);
     });
 }
 
 async fn run(node: &Node, claimed: ClaimedWork, cancellation: CancellationToken) {
+    let lease = claimed.lease.clone();
     let span = tracing::info_span!(
         "activity",
         name = %claimed.item.name,
-        instance = %claimed.lease.key.instance,
-        execution = %claimed.lease.key.execution_id,
-        event = %claimed.lease.key.event_id,
+        instance = %lease.key.instance,
+        execution = %lease.key.execution_id,
+        event = %lease.key.event_id,
         attempt = claimed.attempt,
     );
-    metrics::counter!("durable_activities_total").increment(1);
+    measure_wait(node, &claimed);
+    let began = Instant::now();
     let verdict = attempt(node, &claimed, cancellation).instrument(span).await;
+    metrics::counter!("durable_activities_total", "verdict" => verdict.label()).increment(1);
+    metrics::histogram!("durable_activity_seconds").record(began.elapsed());
     let result = match verdict {
-        Verdict::Finished(result) => return finish(node, claimed, result).await,
+        Verdict::Finished(result) => return finish(node, lease, result).await,
         Verdict::Retry { not_before_ms } => WorkResult::Retry { not_before_ms },
         Verdict::HandBack { not_before_ms } => WorkResult::HandedBack { not_before_ms },
         Verdict::Poisoned(failure) => WorkResult::Poisoned(failure),
     };
-    let key = claimed.lease.key.clone();
-    let lease = claimed.lease;
+    let key = lease.key.clone();
     settle(node, vec![WorkSettlement { lease, result }]).await;
-    let _ = node.forward(&key.instance.clone(), Arrival::Settled(key));
+    // Without a holder nobody waits for it.
+    let _ = node.holders.forward(&key.instance.clone(), Arrival::Settled(key));
+}
+
+/// How long a call waited for its first attempt.
+fn measure_wait(node: &Node, claimed: &ClaimedWork) {
+    if claimed.attempt == 1 && claimed.crashes == 0 {
+        let waited_ms = node.store_now_ms().saturating_sub(claimed.item.scheduled_at_ms);
+        metrics::histogram!("durable_work_wait_seconds").record(Duration::from_millis(waited_ms));
+    }
 }
 
 /// The result goes to the holder of the instance if this node holds it, else to
 /// its inbox.
-async fn finish(node: &Node, claimed: ClaimedWork, result: Result<Payload, Failure>) {
-    let lease = claimed.lease;
+async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>) {
     let instance = lease.key.instance.clone();
-    let arrival = Arrival::Result { lease, result };
-    if let Err(Arrival::Result { lease, result }) = node.forward(&instance, arrival) {
-        let result = WorkResult::Finished(result);
-        settle(node, vec![WorkSettlement { lease, result }]).await;
+    let arrival = Arrival::Result(LocalResult { lease, result });
+    if let Err(Arrival::Result(unsent)) = node.holders.forward(&instance, arrival) {
+        let settlement = WorkSettlement {
+            lease: unsent.lease,
+            result: WorkResult::Finished(unsent.result),
+        };
+        settle(node, vec![settlement]).await;
     }
 }
 
@@ -122,6 +139,9 @@ pub(super) async fn settle(node: &Node, settlements: Vec<WorkSettlement>) {
         .settle_work(settlements.clone(), node.clock.now_ms())
         .await
     {
+        if !wait::is_passing(&error) {
+            return settle_refused(node, settlements, &error).await;
+        }
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
             return;
@@ -129,65 +149,22 @@ pub(super) async fn settle(node: &Node, settlements: Vec<WorkSettlement>) {
     }
 }
 
-/// Runs one attempt and judges it.
-async fn attempt(node: &Node, claimed: &ClaimedWork, cancellation: CancellationToken) -> Verdict {
-    let now_ms = node.store_now_ms();
-    if claimed.crashes >= node.options.max_crashes {
-        return Verdict::Poisoned(Failure::new(
-            FailureKind::Poisoned,
-            format!(
-                "activity `{}` took its worker down {} times",
-                claimed.item.name, claimed.crashes
-            ),
-        ));
-    }
-    let Some(code) = node.registry.activity(&claimed.item.name) else {
-        return retry::not_registered(&claimed.item, now_ms);
-    };
-    let context = ActivityContext::new(Attempt {
-        name: claimed.item.name.clone(),
-        lease: claimed.lease.clone(),
-        number: claimed.attempt,
-        earlier_heartbeat: claimed.heartbeat.clone(),
-        cancellation: cancellation.clone(),
-        provider: Arc::clone(&node.provider),
-        clock: Arc::clone(&node.clock),
-        limits: node.options.limits,
-    });
-    let work = catch_panic(code(context, claimed.item.input.clone()));
-    let limit = retry::attempt_limit(&claimed.item, now_ms);
-    let result = tokio::select! {
-        biased;
-        () = node.ended.cancelled() => return Verdict::HandBack { not_before_ms: None },
-        result = work => result,
-        () = sleep_or_never(node, limit) => {
-            cancellation.cancel();
-            Err(retry::timeout(&claimed.item, limit.unwrap_or_default()))
+/// The store refuses a result and always will: the caller gets to know that instead.
+async fn settle_refused(node: &Node, settlements: Vec<WorkSettlement>, error: &ProviderError) {
+    let failure = Failure::new(FailureKind::LimitExceeded, error.to_string()).not_retryable();
+    for settlement in settlements {
+        let lease = settlement.lease.clone();
+        let now_ms = node.clock.now_ms();
+        let settled = node.provider.settle_work(vec![settlement], now_ms).await;
+        if settled.is_ok() {
+            continue;
         }
-    };
-    retry::judge(claimed, result, node.store_now_ms())
-}
-
-async fn sleep_or_never(node: &Node, limit: Option<Duration>) {
-    match limit {
-        Some(limit) => node.clock.sleep(limit).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// A panic becomes a failure.
-async fn catch_panic(
-    work: impl Future<Output = Result<Payload, Failure>>,
-) -> Result<Payload, Failure> {
-    let mut work = std::pin::pin!(work);
-    std::future::poll_fn(move |cx| {
-        match std::panic::catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            Ok(polled) => polled,
-            Err(panic) => {
-                let message = panic_message(panic.as_ref());
-                std::task::Poll::Ready(Err(Failure::new(FailureKind::Panicked, message)))
-            }
+        let result = WorkResult::Finished(Err(failure.clone()));
+        let settled = node.provider.settle_work(vec![WorkSettlement { lease, result }], now_ms);
+        if let Err(error) = settled.await {
+            // The end of the session hands it out again.
+            tracing::error!(%error, "a result could not be stored");
+            node.doubt();
         }
-    })
-    .await
+    }
 }

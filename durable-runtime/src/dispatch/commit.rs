@@ -20,6 +20,7 @@ pub(super) enum NotCommitted {
 pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, NotCommitted> {
     let began = Instant::now();
     let mut backoff = Backoff::default();
+    let mut may_have_claimed = false;
     loop {
         let answer = node.provider.commit(vec![turn.clone()]).await.pop();
         let error = match answer {
@@ -31,6 +32,9 @@ pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, N
             }
             Some(Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. })) => {
                 metrics::counter!("durable_commits_rejected_total").increment(1);
+                if may_have_claimed {
+                    node.doubt();
+                }
                 return Err(NotCommitted::Lost);
             }
             Some(Err(error)) => error,
@@ -38,15 +42,11 @@ pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, N
                 reason: "the store gave no answer".into(),
             },
         };
-        match error {
-            ProviderError::Unavailable { .. }
-            | ProviderError::Unknown { .. }
-            | ProviderError::Unusable { .. }
-            | ProviderError::SessionLost { .. } => {
-                wait::out_error(node, &mut backoff, &error).await;
-            }
-            refused => return Err(NotCommitted::Refused(refused)),
+        if !wait::is_passing(&error) {
+            return Err(NotCommitted::Refused(error));
         }
+        may_have_claimed |= turn.claim.max > 0 && !error.is_retryable();
+        wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
             return Err(NotCommitted::Lost);
         }

@@ -18,22 +18,20 @@ pub(crate) async fn keep_session(node: Arc<Node>) {
             () = node.ended.cancelled() => return,
             () = node.clock.sleep(beat) => {}
         }
-        match node
-            .provider
-            .heartbeat(node.session, node.clock.now_ms())
-            .await
-        {
+        let heartbeat = node.provider.heartbeat(node.session, node.clock.now_ms());
+        match heartbeat.await {
             Ok(report) => {
                 node.saw_store_time(report.now_ms);
-                node.cancel_activities(&report.cancelled_work);
+                node.running.cancel(&report.cancelled_work);
             }
             Err(error @ ProviderError::SessionLost { .. }) => {
                 tracing::warn!(node = %node.options.node, %error, "the session was lost");
-                node.ended.cancel();
+                node.end();
                 return;
             }
             Err(error) => {
                 tracing::warn!(node = %node.options.node, %error, "a heartbeat failed");
+                metrics::counter!("durable_store_errors_total").increment(1);
             }
         }
     }

@@ -1,81 +1,83 @@
 //! Bringing an execution into memory: from the cache, or by replaying its history.
 
-use durable_core::provider::{Provider, ReadyInstance};
+use durable_core::provider::{InstanceRecord, Provider, ProviderError, ReadyInstance};
 use durable_core::{EventId, ExecutionId, InstanceId};
 
+use super::cache::CachedExecution;
+use super::wait::{self, Backoff};
 use crate::execution::{Execution, Fault, Replayed, Rest};
-use crate::node::{CachedExecution, Node};
+use crate::node::Node;
+use crate::turn::{Live, Past, Tail};
 
 /// How many entries are read at once.
 const PAGE: usize = 1_000;
 
-/// An execution that is up to date with the store.
-pub(super) struct Loaded {
-    pub(super) execution: Execution,
-    /// How its last step rests: a side effect may be waiting for the go-ahead.
-    pub(super) rest: Rest,
-    /// How many turns it has had in memory.
-    pub(super) turns: u64,
+/// What an instance that was handed out turned out to be.
+pub(super) enum Loaded {
+    /// An execution that is up to date with the store, and how its last step rests:
+    /// a side effect may be waiting for the go-ahead.
+    Live(Box<Live>, Rest),
+    /// It has ended: its code is not run again, whatever arrives.
+    Ended(Box<InstanceRecord>),
 }
 
 /// The execution of an instance that was handed out.
 pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, Fault> {
-    if let Some(cached) = node.take_cached(&ready.lease.instance)
+    let instance = &ready.lease.instance;
+    if let Some(cached) = node.cache.take(instance)
         && is_valid(&cached, ready)
     {
         metrics::counter!("durable_cache_hits_total").increment(1);
-        return Ok(Loaded {
-            execution: cached.execution,
-            rest: Rest::Quiet,
-            turns: cached.turns,
-        });
+        return Ok(Loaded::Live(Box::new(cached.live), Rest::Quiet));
+    }
+    let mut live = new_live(node, instance, ready.execution_id);
+    if ready.last_event_id == EventId::UNASSIGNED {
+        live.execution.end_of_history();
+        let _ = live.execution.replay()?;
+        return Ok(Loaded::Live(Box::new(live), Rest::Quiet));
+    }
+    let record = node.provider.instance(instance).await?;
+    if let Some(record) = record.filter(|record| record.status.kind().is_ended()) {
+        return Ok(Loaded::Ended(Box::new(record)));
     }
     metrics::counter!("durable_replays_total").increment(1);
-    let mut execution = new_execution(node, &ready.lease.instance, ready.execution_id);
-    let rest = replay(&*node.provider, &mut execution, None).await?;
-    Ok(Loaded {
-        execution,
-        rest,
-        turns: 0,
-    })
+    let rest = replay(&*node.provider, &mut live, None).await?;
+    Ok(Loaded::Live(Box::new(live), rest))
 }
 
 /// Whether nothing was committed since the execution was cached.
 fn is_valid(cached: &CachedExecution, ready: &ReadyInstance) -> bool {
-    cached.execution.execution_id() == ready.execution_id
-        && cached.execution.last_event_id() == ready.last_event_id
+    cached.live.execution.execution_id() == ready.execution_id
+        && cached.live.execution.last_event_id() == ready.last_event_id
         && cached.last_commit_id == ready.last_commit_id
         && ready.crashes == 0
 }
 
 /// An execution before its first event.
-pub(super) fn new_execution(
-    node: &Node,
-    instance: &InstanceId,
-    execution_id: ExecutionId,
-) -> Execution {
-    Execution::new(
+pub(super) fn new_live(node: &Node, instance: &InstanceId, execution_id: ExecutionId) -> Live {
+    Live::new(Execution::new(
         instance.clone(),
         execution_id,
         node.registry.clone(),
         node.settings.clone(),
         Some(node.foreign_wakes.clone()),
-    )
+    ))
 }
 
 /// Replays what the store has of an execution, up to this event if one is given.
 pub(super) async fn replay(
     provider: &dyn Provider,
-    execution: &mut Execution,
+    live: &mut Live,
     up_to: Option<EventId>,
 ) -> Result<Rest, Fault> {
-    let (instance, execution_id) = (execution.instance().clone(), execution.execution_id());
+    let instance = live.execution.instance().clone();
+    let execution_id = live.execution.execution_id();
     let mut after = EventId::UNASSIGNED;
     let mut is_complete = false;
     loop {
-        match execution.replay()? {
+        match live.execution.replay()? {
             Replayed::UpToDate(rest) => return Ok(rest),
-            Replayed::NeedsHistory if is_complete => execution.end_of_history(),
+            Replayed::NeedsHistory if is_complete => live.execution.end_of_history(),
             Replayed::NeedsHistory => {
                 let page = provider
                     .history(&instance, execution_id, after, PAGE)
@@ -87,9 +89,57 @@ pub(super) async fn replay(
                         break;
                     }
                     after = entry.event_id();
-                    execution.feed(entry)?;
+                    live.open.note(&entry.event);
+                    live.execution.feed(entry)?;
                 }
             }
         }
+    }
+}
+
+/// What the stored history of an execution says without its code. Storage errors
+/// are waited out; what cannot be read is left out.
+pub(super) async fn past(node: &Node, instance: &InstanceId, tail: Tail) -> Past {
+    let mut backoff = Backoff::default();
+    loop {
+        match read_past(&*node.provider, instance, tail).await {
+            Ok(past) => return past,
+            Err(error) if wait::is_passing(&error) && !node.ended.is_cancelled() => {
+                wait::out_error(node, &mut backoff, &error).await;
+            }
+            Err(error) => {
+                tracing::warn!(%instance, %error, "a history could not be read to its end");
+                return known_past(&*node.provider, instance).await;
+            }
+        }
+    }
+}
+
+async fn read_past(
+    provider: &dyn Provider,
+    instance: &InstanceId,
+    tail: Tail,
+) -> Result<Past, ProviderError> {
+    let mut past = Past::default();
+    let mut after = EventId::UNASSIGNED;
+    while after < tail.last_event_id {
+        let page = provider
+            .history(instance, tail.execution_id, after, PAGE)
+            .await?;
+        let Some(last) = page.entries.last() else {
+            break;
+        };
+        after = last.event_id();
+        page.entries.iter().for_each(|entry| past.note(entry));
+    }
+    Ok(past)
+}
+
+/// What is known of an instance whose history cannot be read.
+async fn known_past(provider: &dyn Provider, instance: &InstanceId) -> Past {
+    let record = provider.instance(instance).await.ok().flatten();
+    Past {
+        parent: record.and_then(|record| record.parent),
+        ..Past::default()
     }
 }

@@ -1,29 +1,18 @@
-//! How turns end.
+//! How an instance that cannot go on is left.
 
-use std::time::Duration;
-
-use durable_core::Failure;
+use durable_core::provider::ProviderError;
+use durable_core::{Failure, FailureKind};
 
 use crate::options::FaultPolicy;
 
-/// How a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TurnEnd {
-    /// Committed, and the lease is kept.
-    Held,
-    /// Committed, and the lease is given back.
-    Released,
-    /// The instance is stopped or in other hands: the execution is dropped.
-    Lost,
-}
+/// The longest text of a fault that is stored, in bytes.
+const LONGEST_MESSAGE: usize = 16 * 1024;
 
 /// How an instance that cannot go on is left.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The store could not be read: try again soon.
-    Retry,
     /// This node lacks the code: another one may have it, or this one later.
-    Blocked { failure: Failure, delay: Duration },
+    Blocked(Failure),
     /// Until somebody resumes it.
     Suspended(Failure),
     /// For good.
@@ -32,9 +21,46 @@ pub(super) enum Stop {
 
 impl Stop {
     pub(super) fn by_policy(failure: Failure, policy: FaultPolicy) -> Self {
+        let failure = shortened(failure);
         match policy {
             FaultPolicy::Suspend => Self::Suspended(failure),
             FaultPolicy::Terminate => Self::Terminated(failure),
         }
+    }
+
+    /// The store refuses what the turn wants to write, and always will.
+    pub(super) fn refused(error: &ProviderError, policy: FaultPolicy) -> Self {
+        let kind = match error {
+            ProviderError::Refused(_) => FailureKind::LimitExceeded,
+            _ => FailureKind::CorruptHistory,
+        };
+        let failure = Failure::new(kind, error.to_string()).not_retryable();
+        Self::by_policy(failure, policy)
+    }
+}
+
+/// A failure that every store accepts.
+fn shortened(mut failure: Failure) -> Failure {
+    if failure.message.len() > LONGEST_MESSAGE {
+        let is_boundary = |end: &usize| failure.message.is_char_boundary(*end);
+        let end = (0..=LONGEST_MESSAGE).rev().find(is_boundary);
+        failure.message.truncate(end.unwrap_or(0));
+        failure.message.push('…');
+    }
+    failure
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let long = Failure::application("odd", "ä".repeat(LONGEST_MESSAGE));
+        let message = shortened(long).message;
+        assert!(message.len() <= LONGEST_MESSAGE + '…'.len_utf8());
+        assert!(message.ends_with("ä…"));
+        let short = Failure::application("odd", "short");
+        assert_eq!(shortened(short.clone()), short);
     }
 }

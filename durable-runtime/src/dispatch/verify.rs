@@ -5,17 +5,27 @@ use durable_core::{EventId, ExecutionId, InstanceId};
 use super::load;
 use crate::execution::{Execution, Fault};
 use crate::node::Node;
+use crate::turn::Live;
+
+/// What is to be replayed after the next commit.
+#[derive(Debug, Default)]
+pub(super) struct Verification {
+    /// Executions that ended in this turn by continuing as new.
+    ended: Vec<Reached>,
+    /// How many turns had been committed when the execution was last looked at.
+    turns: u64,
+}
 
 /// How far an execution has come.
 #[derive(Debug)]
-pub(super) struct Tail {
+struct Reached {
     instance: InstanceId,
     execution_id: ExecutionId,
     last_event_id: EventId,
 }
 
-impl Tail {
-    pub(super) fn of(execution: &Execution) -> Self {
+impl Reached {
+    fn by(execution: &Execution) -> Self {
         Self {
             instance: execution.instance().clone(),
             execution_id: execution.execution_id(),
@@ -24,19 +34,43 @@ impl Tail {
     }
 }
 
+impl Verification {
+    /// An execution ended by continuing as new.
+    pub(super) fn ended(&mut self, execution: &Execution) {
+        self.ended.push(Reached::by(execution));
+    }
+
+    /// Replays what was committed after turns 1, 2, 4, 8, … and at an execution's
+    /// end.
+    pub(super) async fn verify(&mut self, node: &Node, live: &mut Live) -> Result<(), Fault> {
+        let mut reached = std::mem::take(&mut self.ended);
+        let is_new = std::mem::replace(&mut self.turns, live.turns) != live.turns;
+        if !node.options.verify_replay {
+            return Ok(());
+        }
+        if is_new && (live.turns.is_power_of_two() || live.execution.has_ended()) {
+            reached.push(Reached::by(&live.execution));
+        }
+        for reached in reached {
+            replays(node, reached).await?;
+        }
+        Ok(())
+    }
+}
+
 /// Whether the stored history of an execution replays with the code at hand.
 /// Recorded side effects are not executed.
-pub(super) async fn replays(node: &Node, tail: Tail) -> Result<(), Fault> {
-    let mut copy = Execution::new(
-        tail.instance,
-        tail.execution_id,
+async fn replays(node: &Node, reached: Reached) -> Result<(), Fault> {
+    let mut copy = Live::new(Execution::new(
+        reached.instance,
+        reached.execution_id,
         node.registry.clone(),
         node.settings.clone(),
         None,
-    );
-    let live = tail.last_event_id;
+    ));
+    let live = reached.last_event_id;
     match load::replay(&*node.provider, &mut copy, Some(live)).await {
-        Ok(_) => check_tail(live, &copy),
+        Ok(_) => check_tail(live, &copy.execution),
         Err(Fault::Provider(error)) => {
             tracing::warn!(%error, "a turn could not be verified");
             Ok(())

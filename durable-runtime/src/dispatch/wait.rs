@@ -12,8 +12,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Waits until there may be something new, until something is due, or until the
 /// node drains.
 pub(super) async fn for_news(node: &Node, interest: &Interest, seen: WakeSeq, due_ms: Option<u64>) {
-    let until_due = due_ms.map_or(LONGEST_WAIT, |due| {
-        Duration::from_millis(due.saturating_sub(node.store_now_ms())).min(LONGEST_WAIT)
+    let until_due = due_ms.map_or(LONGEST_WAIT, |due_ms| {
+        let due_ms = node.hand_backs.courteous(due_ms);
+        Duration::from_millis(due_ms.saturating_sub(node.store_now_ms())).min(LONGEST_WAIT)
     });
     tokio::select! {
         biased;
@@ -29,7 +30,7 @@ pub(super) async fn for_news(node: &Node, interest: &Interest, seen: WakeSeq, du
 
 /// Grows from a moment to a few seconds.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
@@ -44,18 +45,30 @@ impl Default for Backoff {
 impl Backoff {
     const LONGEST: Duration = Duration::from_secs(5);
 
-    fn grow(&mut self) -> Duration {
+    pub(crate) fn grow(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(Self::LONGEST);
         wait
     }
 }
 
+/// Whether an error says nothing about what was asked for, only that the store
+/// could not be asked.
+pub(super) fn is_passing(error: &ProviderError) -> bool {
+    matches!(
+        error,
+        ProviderError::Unavailable { .. }
+            | ProviderError::Unknown { .. }
+            | ProviderError::Unusable { .. }
+            | ProviderError::SessionLost { .. }
+    )
+}
+
 /// Waits out an error of the store. A lost session ends the node's session.
 pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &ProviderError) {
     if matches!(error, ProviderError::SessionLost { .. }) {
         tracing::warn!(node = %node.options.node, %error, "the session was lost");
-        node.ended.cancel();
+        node.end();
         return;
     }
     tracing::warn!(node = %node.options.node, %error, "the store did not answer");
@@ -64,4 +77,13 @@ pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &Provid
         () = node.ended.cancelled() => {}
         () = node.clock.sleep(backoff.grow()) => {}
     }
+}
+
+/// As [`out_error`], for a fetch: if it may have happened, something may be in this
+/// session's hands that nobody knows of, and only the end of the session frees it.
+pub(super) async fn out_lost_answer(node: &Node, backoff: &mut Backoff, error: &ProviderError) {
+    if matches!(error, ProviderError::Unknown { .. }) {
+        node.doubt();
+    }
+    out_error(node, backoff, error).await;
 }

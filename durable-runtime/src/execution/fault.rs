@@ -1,6 +1,8 @@
 //! Why an execution cannot go on. None of these is the orchestration's own
 //! failure: the instance is suspended or terminated, by policy.
 
+use std::fmt;
+
 use durable_core::provider::ProviderError;
 use durable_core::{CursorError, EventId, Failure, FailureKind, Name, Version};
 
@@ -15,7 +17,9 @@ pub(crate) enum Fault {
     Panicked { message: String, after: EventId },
     /// The code awaits something that is not durable.
     ForeignWait { after: EventId },
-    /// A durable future was used where it cannot work.
+    /// The code wakes itself without end.
+    Restless { after: EventId },
+    /// The context or a durable future was used where it cannot work.
     Misuse { misuse: Misuse, after: EventId },
     /// This node does not have the code.
     NotRegistered { name: Name, version: Version },
@@ -43,46 +47,49 @@ impl Fault {
         let kind = match self {
             Self::Cursor(CursorError::Violation(_))
             | Self::ForeignWait { .. }
+            | Self::Restless { .. }
             | Self::Misuse { .. }
             | Self::Diverged { .. } => FailureKind::DeterminismViolation,
             Self::Cursor(_) | Self::Provider(_) => FailureKind::CorruptHistory,
             Self::Panicked { .. } => FailureKind::Panicked,
             Self::NotRegistered { .. } => FailureKind::NotRegistered,
         };
-        Failure::new(kind, self.sentence()).not_retryable()
+        Failure::new(kind, self.to_string()).not_retryable()
     }
+}
 
-    fn sentence(&self) -> String {
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cursor(error) => error.to_string(),
-            Self::Provider(error) => error.to_string(),
+            Self::Cursor(error) => error.fmt(f),
+            Self::Provider(error) => error.fmt(f),
             Self::Panicked { message, after } => {
-                format!("the orchestration panicked after event {after}: {message}")
+                write!(
+                    f,
+                    "the orchestration panicked after event {after}: {message}"
+                )
             }
-            Self::ForeignWait { after } => format!(
+            Self::ForeignWait { after } => write!(
+                f,
                 "after event {after} the orchestration awaits something that is not durable, \
                  such as `tokio::time::sleep`, a socket or a channel to the outside: use the \
                  context's futures, or `run` for a short side effect"
             ),
-            Self::Misuse {
-                misuse: Misuse::PolledElsewhere,
-                after,
-            } => format!(
-                "after event {after} a durable future was polled outside of its orchestration, \
-                 such as in `tokio::spawn`: await it in the orchestration itself"
+            Self::Restless { after } => write!(
+                f,
+                "after event {after} the orchestration wakes itself again and again and does \
+                 nothing: await what it waits for"
             ),
-            Self::Misuse {
-                misuse: Misuse::PolledInRun,
-                after,
-            } => format!(
-                "after event {after} a durable future was awaited inside a recorded side effect: \
-                 await it outside of `run`"
-            ),
-            Self::Diverged { live, replayed } => format!(
+            Self::Misuse { misuse, after } => {
+                write!(f, "after event {after} {}", misuse.explanation())
+            }
+            Self::Diverged { live, replayed } => write!(
+                f,
                 "the orchestration came to event {live} when it ran and to event {replayed} when \
                  it was replayed: it depends on something that is not recorded"
             ),
-            Self::NotRegistered { name, version } => format!(
+            Self::NotRegistered { name, version } => write!(
+                f,
                 "orchestration `{name}` {version} is not registered on this node: \
                  deploy a node that has it"
             ),

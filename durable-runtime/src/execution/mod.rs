@@ -8,7 +8,9 @@ mod fault;
 mod waker;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -18,18 +20,19 @@ use durable_core::{
 };
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::coop::Unconstrained;
 
-use crate::context::{ContextSettings, OrchestrationContext, Shared};
+use crate::context::{ContextSettings, Inner, OrchestrationContext, Shared};
 use crate::registry::{CodeFuture, Registry};
 
 pub(crate) use fault::Fault;
-pub(crate) use waker::RootWaker;
+pub(crate) use waker::{Executing, RootWaker};
 
 /// One execution in memory.
 pub(crate) struct Execution {
     shared: Arc<Shared>,
     registry: Arc<Registry>,
-    root: Option<CodeFuture>,
+    root: Option<Unconstrained<CodeFuture>>,
     waker: Arc<RootWaker>,
     identity: Option<Identity>,
     /// Open children by scheduling event: whom to tell when they are given up.
@@ -37,6 +40,8 @@ pub(crate) struct Execution {
     /// An operation that waits for the go-ahead to execute.
     permitted: Option<Waker>,
     /// How the code asked to go on in a new execution.
+    continuing: Option<(Payload, Option<Version>)>,
+    /// How it goes on, if that was how it ended.
     continued: Option<(Payload, Option<Version>)>,
 }
 
@@ -80,14 +85,16 @@ impl Execution {
         foreign_wakes: Option<UnboundedSender<InstanceId>>,
     ) -> Self {
         let cursor = Cursor::new(instance.clone(), execution_id);
+        let waker = Arc::new(RootWaker::new(instance, foreign_wakes));
         Self {
-            shared: Arc::new(Shared::new(cursor, settings)),
+            shared: Arc::new(Shared::new(cursor, settings, Arc::clone(&waker))),
             registry,
             root: None,
-            waker: Arc::new(RootWaker::new(instance, foreign_wakes)),
+            waker,
             identity: None,
             children: BTreeMap::new(),
             permitted: None,
+            continuing: None,
             continued: None,
         }
     }
@@ -135,7 +142,17 @@ impl Execution {
     }
 
     /// Replays as far as the fed entries allow.
+    ///
+    /// A history is stored step by step, so whatever the code does here it has
+    /// done before, also after the last recorded event.
     pub(crate) fn replay(&mut self) -> Result<Replayed, Fault> {
+        self.shared.lock().replaying = true;
+        let replayed = self.replay_steps();
+        self.shared.lock().replaying = false;
+        replayed
+    }
+
+    fn replay_steps(&mut self) -> Result<Replayed, Fault> {
         let mut rest = Rest::Quiet;
         loop {
             let advance = self.shared.lock().cursor.advance()?;
@@ -192,12 +209,13 @@ impl Execution {
                 version: version.clone(),
             });
         };
-        self.shared.lock().version = version.clone();
         let context = OrchestrationContext::new(Arc::clone(&self.shared));
-        let (code, input) = (Arc::clone(code), input.clone());
-        self.root = Some(Box::pin(tokio::task::unconstrained(async move {
-            code(context, input).await
-        })));
+        let root = code(context, input.clone());
+        let mut inner = self.shared.lock();
+        inner.version = version.clone();
+        inner.futures.set_root(memory_of(&root));
+        drop(inner);
+        self.root = Some(tokio::task::unconstrained(root));
         self.identity = Some(Identity {
             name: name.clone(),
             version: version.clone(),
@@ -211,37 +229,37 @@ impl Execution {
     pub(crate) fn drive(&mut self) -> Result<Rest, Fault> {
         self.waker.begin();
         let rest = self.drive_step();
-        self.waker.pause(matches!(rest, Ok(Rest::InRun)));
+        self.waker.pause();
         rest
     }
 
     fn drive_step(&mut self) -> Result<Rest, Fault> {
+        let mut stall = Stall::default();
         loop {
             if self.shared.lock().cursor.has_ended() {
-                self.root = None;
+                self.continued = self.continuing.take();
+                self.waker.retire();
+                self.drop_root();
                 return Ok(Rest::Ended);
             }
-            if self.waker.was_woken_by_foreigner() {
-                return Err(self.foreign_wait());
-            }
-            if self.waker.take_woken() {
-                self.poll_root()?;
-                self.shared.lock().cursor.flush()?;
+            if self.poll_until_idle(&mut stall)? {
+                self.shared.lock().flush()?;
                 continue;
             }
             let mut inner = self.shared.lock();
+            stall.note(&inner);
             let Some(grant) = inner.cursor.grant()? else {
                 let (is_running, open) =
                     (inner.cursor.is_running(), inner.cursor.open_operations());
-                let is_cut_off = inner.cursor.is_replaying();
+                let is_at_end = !inner.cursor.is_replaying();
                 drop(inner);
                 return match (is_running, open) {
                     (true, _) => Ok(Rest::InRun),
-                    (false, 0) if self.root.is_some() && !is_cut_off => Err(self.foreign_wait()),
+                    (false, 0) if self.root.is_some() && is_at_end => Err(self.foreigner()),
                     _ => Ok(Rest::Quiet),
                 };
             };
-            let waker = inner.take_waker(grant.key);
+            let waker = inner.futures.take_waker(grant.key);
             drop(inner);
             if grant.executes {
                 self.permitted = waker;
@@ -251,71 +269,122 @@ impl Execution {
         }
     }
 
+    /// Polls the root until it waits: as often as it wakes itself; whether it was
+    /// polled at all. All this is one poll to the cursor, so whatever the branches of
+    /// the code set off in each other is concurrent, and what was granted can be
+    /// taken in any of these polls.
+    fn poll_until_idle(&mut self, stall: &mut Stall) -> Result<bool, Fault> {
+        let before = stall.polls;
+        let mut ending = None;
+        while ending.is_none() && self.root.is_some() && self.waker.take_woken() {
+            if stall.is_hopeless() {
+                return Err(Fault::Restless {
+                    after: self.last_event_id(),
+                });
+            }
+            stall.polls += 1;
+            ending = self.poll_root()?;
+        }
+        if self.waker.was_woken_by_foreigner() {
+            return Err(self.foreigner());
+        }
+        let is_polled = stall.polls > before;
+        if is_polled {
+            self.finish(ending);
+        }
+        Ok(is_polled)
+    }
+
+    /// Ends the execution if the root returned, or waits after it asked to go on in
+    /// a new one.
+    fn finish(&mut self, returned: Option<Ending>) {
+        let mut inner = self.shared.lock();
+        let Some(ending) = returned.or_else(|| inner.ending.take()) else {
+            return;
+        };
+        if let Ending::ContinuedAsNew { input, version } = &ending {
+            self.continuing = Some((input.clone(), version.clone()));
+        }
+        inner.cursor.finish(ending);
+    }
+
     /// What was appended before a side effect is stored: let it execute.
     pub(crate) fn go_ahead(&mut self) -> Result<Rest, Fault> {
         self.waker.begin();
         let waker = self.permitted.take();
         let rest = self.wake(waker).and_then(|()| self.drive_step());
-        self.waker.pause(matches!(rest, Ok(Rest::InRun)));
+        self.waker.pause();
         rest
     }
 
-    /// Wakes a granted future. If that does not wake the root, the future will not
-    /// be polled: the grant lapses.
-    fn wake(&mut self, waker: Option<Waker>) -> Result<(), Fault> {
+    /// Wakes a granted future. If that does not wake the root, the future is not
+    /// polled, and the grant lapses.
+    fn wake(&self, waker: Option<Waker>) -> Result<(), Fault> {
         if let Some(waker) = waker {
             waker.wake();
         }
-        let is_woken = self.waker.take_woken();
-        if is_woken {
-            self.waker.mark_woken();
-        } else {
-            self.shared.lock().cursor.flush()?;
+        if !self.waker.is_woken() {
+            self.shared.lock().flush()?;
         }
         Ok(())
     }
 
-    fn poll_root(&mut self) -> Result<(), Fault> {
+    /// Polls the root once; how it returned, if it did.
+    fn poll_root(&mut self) -> Result<Option<Ending>, Fault> {
         let Some(root) = self.root.as_mut() else {
-            return Ok(());
+            return Ok(None);
         };
         let mut inner = self.shared.lock();
         inner.polling = Some(std::thread::current().id());
-        let is_replaying = inner.cursor.is_replaying();
+        let is_replaying = inner.is_replaying();
         drop(inner);
         let waker = Waker::from(Arc::clone(&self.waker));
         let polled = silenced(is_replaying, || {
             std::panic::catch_unwind(AssertUnwindSafe(|| {
-                root.as_mut().poll(&mut Context::from_waker(&waker))
+                Pin::new(root).poll(&mut Context::from_waker(&waker))
             }))
         });
         let mut inner = self.shared.lock();
         inner.polling = None;
-        inner.in_run = false;
         let after = inner.cursor.last_event_id();
         if let Some(misuse) = inner.misuse {
             return Err(Fault::Misuse { misuse, after });
         }
-        let ending = match polled {
-            Ok(Poll::Ready(result)) => Some(ending_of(result)),
-            Ok(Poll::Pending) => inner.ending.take(),
+        drop(inner);
+        match polled {
+            Ok(Poll::Pending) => Ok(None),
+            Ok(Poll::Ready(result)) => {
+                // What it held went with its last poll.
+                self.root = None;
+                Ok(Some(ending_of(result)))
+            }
             Err(panic) => {
                 let message = panic_message(panic.as_ref());
-                return Err(Fault::Panicked { message, after });
+                Err(Fault::Panicked { message, after })
             }
-        };
-        if let Some(ending) = ending {
-            if let Ending::ContinuedAsNew { input, version } = &ending {
-                self.continued = Some((input.clone(), version.clone()));
-            }
-            inner.cursor.finish(ending);
         }
-        Ok(())
     }
 
-    fn foreign_wait(&self) -> Fault {
-        Fault::ForeignWait {
-            after: self.last_event_id(),
+    /// Why something that is not durable is at work.
+    fn foreigner(&self) -> Fault {
+        let inner = self.shared.lock();
+        let after = inner.cursor.last_event_id();
+        match inner.misuse {
+            Some(misuse) => Fault::Misuse { misuse, after },
+            None => Fault::ForeignWait { after },
+        }
+    }
+
+    /// Drops the root where it stands. What its parts do in their last moment has
+    /// no effect, and a panic there harms nobody else.
+    fn drop_root(&mut self) {
+        let Some(root) = self.root.take() else {
+            return;
+        };
+        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| drop(root))) {
+            let instance = &self.shared.instance;
+            let message = panic_message(panic.as_ref());
+            tracing::error!(%instance, message, "an orchestration panicked while it was dropped");
         }
     }
 
@@ -370,6 +439,36 @@ impl Execution {
     }
 }
 
+/// Whether a step comes to nothing.
+#[derive(Default)]
+struct Stall {
+    /// Polls since the code last did something or took a value.
+    polls: u32,
+    seen: Option<(EventId, u64)>,
+}
+
+impl Stall {
+    /// More polls than any sensible code needs to do something.
+    const MOST_POLLS: u32 = 1_000_000;
+
+    fn note(&mut self, inner: &Inner) {
+        let seen = Some((inner.cursor.last_event_id(), inner.taken));
+        if self.seen != seen {
+            *self = Self { polls: 0, seen };
+        }
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.polls >= Self::MOST_POLLS
+    }
+}
+
+/// The addresses of a future's own memory.
+fn memory_of(future: &CodeFuture) -> Range<usize> {
+    let start = std::ptr::from_ref(&**future).addr();
+    start..start + size_of_val(&**future)
+}
+
 fn ending_of(result: Result<Payload, Failure>) -> Ending {
     match result {
         Ok(output) => Ending::Completed { output },
@@ -398,6 +497,7 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 impl Drop for Execution {
     fn drop(&mut self) {
         self.waker.retire();
+        self.drop_root();
     }
 }
 

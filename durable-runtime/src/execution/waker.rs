@@ -1,8 +1,12 @@
-//! The waker of the root future. It also notices wake-ups that cannot come from
-//! anything durable.
+//! The waker of the root future. It tells apart who wakes: the step that is being
+//! driven, the recorded side effect that executes, or something foreign.
+//!
+//! Invariants: a wake-up of the executing side effect is never lost and never
+//! taken for a foreign one; one that comes after the side effect has ended means
+//! nothing, so that the root is polled as often as in a replay.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 use std::thread::ThreadId;
 
 use durable_core::InstanceId;
@@ -14,9 +18,9 @@ use tokio::sync::mpsc::UnboundedSender;
 pub(crate) struct RootWaker {
     instance: InstanceId,
     state: Mutex<State>,
-    /// Told when a recorded side effect wakes the root.
-    run_woken: Notify,
-    /// Told when something foreign wakes the root between steps.
+    /// Told when the executing side effect wakes the root.
+    run_progress: Notify,
+    /// Told when something foreign wakes the root.
     foreign_wakes: Option<UnboundedSender<InstanceId>>,
 }
 
@@ -26,16 +30,22 @@ struct State {
     woken: bool,
     /// The thread that drives a step right now.
     driver: Option<ThreadId>,
-    /// A recorded side effect is pending and may wake the root from anywhere.
-    run_pending: bool,
-    /// Side effects were executed here: what they left behind may still wake the
-    /// root, which means nothing.
-    had_runs: bool,
-    /// The execution is being dropped: what its parts wake means nothing.
+    /// The side effect that executes.
+    run: Option<RunNumber>,
+    runs_begun: u64,
+    /// The executing side effect is to be polled.
+    run_woken: bool,
+    /// Threads on which a side effect is waking whoever polls it, right now.
+    waking_for_run: Vec<ThreadId>,
+    /// The execution is over or being dropped: what its parts wake means nothing.
     retired: bool,
     /// Something foreign woke the root.
     foreign: bool,
 }
+
+/// Which side effect of an execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RunNumber(u64);
 
 impl RootWaker {
     pub(crate) fn new(
@@ -45,7 +55,7 @@ impl RootWaker {
         Self {
             instance,
             state: Mutex::default(),
-            run_woken: Notify::new(),
+            run_progress: Notify::new(),
             foreign_wakes,
         }
     }
@@ -56,17 +66,12 @@ impl RootWaker {
 
     /// This thread drives a step from here on.
     pub(crate) fn begin(&self) {
-        let mut state = self.state();
-        state.driver = Some(std::thread::current().id());
-        state.run_pending = false;
+        self.state().driver = Some(std::thread::current().id());
     }
 
     /// The step is over, or waits for a side effect.
-    pub(crate) fn pause(&self, run_pending: bool) {
-        let mut state = self.state();
-        state.driver = None;
-        state.run_pending = run_pending;
-        state.had_runs |= run_pending;
+    pub(crate) fn pause(&self) {
+        self.state().driver = None;
     }
 
     /// From now on wake-ups mean nothing.
@@ -74,14 +79,22 @@ impl RootWaker {
         self.state().retired = true;
     }
 
-    /// Whether the root is to be polled; asking takes the wake-up.
-    pub(crate) fn take_woken(&self) -> bool {
-        std::mem::take(&mut self.state().woken)
-    }
-
     /// Has the root polled.
     pub(crate) fn mark_woken(&self) {
         self.state().woken = true;
+    }
+
+    /// Whether the root is to be polled.
+    pub(crate) fn is_woken(&self) -> bool {
+        let state = self.state();
+        state.woken || state.run_woken
+    }
+
+    /// Whether the root is to be polled; asking takes the wake-up.
+    pub(crate) fn take_woken(&self) -> bool {
+        let mut state = self.state();
+        let is_run_woken = std::mem::take(&mut state.run_woken);
+        std::mem::take(&mut state.woken) || is_run_woken
     }
 
     /// Whether something foreign woke the root.
@@ -89,14 +102,46 @@ impl RootWaker {
         self.state().foreign
     }
 
-    /// Waits until the pending side effect wakes the root.
+    /// Waits until the executing side effect wakes the root.
     pub(crate) async fn run_progress(&self) {
         loop {
-            let notified = self.run_woken.notified();
-            if self.state().woken {
+            let notified = self.run_progress.notified();
+            if self.is_woken() {
                 return;
             }
             notified.await;
+        }
+    }
+
+    /// Something that is not the orchestration uses its parts.
+    pub(crate) fn report_foreigner(&self) {
+        self.foreign_wake(self.state());
+    }
+
+    fn foreign_wake(&self, mut state: MutexGuard<'_, State>) {
+        if state.retired || state.foreign {
+            return;
+        }
+        state.foreign = true;
+        drop(state);
+        if let Some(foreign_wakes) = &self.foreign_wakes {
+            // Nobody listens any more when the node has shut down.
+            let _ = foreign_wakes.send(self.instance.clone());
+        }
+    }
+
+    fn wake_for_run(&self, run: RunNumber, waker: &Waker) {
+        let mut state = self.state();
+        if state.run != Some(run) {
+            return;
+        }
+        let thread = std::thread::current().id();
+        state.waking_for_run.push(thread);
+        drop(state);
+        waker.wake_by_ref();
+        let mut state = self.state();
+        if let Some(index) = state.waking_for_run.iter().rposition(|id| *id == thread) {
+            state.waking_for_run.swap_remove(index);
         }
     }
 }
@@ -108,19 +153,74 @@ impl Wake for RootWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.state();
-        if state.driver == Some(std::thread::current().id()) {
-            state.woken = true;
-        } else if state.run_pending {
-            state.woken = true;
-            drop(state);
-            self.run_woken.notify_one();
-        } else if !state.had_runs && !state.retired {
-            state.foreign = true;
-            drop(state);
-            if let Some(foreign_wakes) = &self.foreign_wakes {
-                // Nobody listens any more when the node has shut down.
-                let _ = foreign_wakes.send(self.instance.clone());
+        let thread = std::thread::current().id();
+        if state.waking_for_run.contains(&thread) {
+            if state.run.is_some() {
+                state.run_woken = true;
+                drop(state);
+                self.run_progress.notify_one();
             }
+        } else if state.driver == Some(thread) {
+            state.woken = true;
+        } else {
+            self.foreign_wake(state);
         }
+    }
+}
+
+/// A side effect that executes, until it has ended or is dropped.
+#[derive(Debug)]
+pub(crate) struct Executing {
+    root: Arc<RootWaker>,
+    run: RunNumber,
+}
+
+impl Executing {
+    pub(crate) fn begin(root: &Arc<RootWaker>) -> Self {
+        let mut state = root.state();
+        let run = RunNumber(state.runs_begun);
+        state.runs_begun += 1;
+        state.run = Some(run);
+        drop(state);
+        Self {
+            root: Arc::clone(root),
+            run,
+        }
+    }
+
+    /// What the side effect is to wake: whoever polls it, in its name.
+    pub(crate) fn waker(&self, polled_by: &Waker) -> Waker {
+        Waker::from(Arc::new(RunWaker {
+            root: Arc::clone(&self.root),
+            run: self.run,
+            polled_by: polled_by.clone(),
+        }))
+    }
+}
+
+impl Drop for Executing {
+    fn drop(&mut self) {
+        let mut state = self.root.state();
+        if state.run == Some(self.run) {
+            state.run = None;
+            state.run_woken = false;
+        }
+    }
+}
+
+/// Wakes whoever polls a side effect, in the name of that side effect.
+struct RunWaker {
+    root: Arc<RootWaker>,
+    run: RunNumber,
+    polled_by: Waker,
+}
+
+impl Wake for RunWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.root.wake_for_run(self.run, &self.polled_by);
     }
 }

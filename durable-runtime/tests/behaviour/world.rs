@@ -3,26 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::Provider;
-use durable_core::{EventId, ExecutionId, HistoryEntry};
-use durable_runtime::{Registry, Runtime, RuntimeOptions, TokioClock};
+use durable_core::provider::{InstanceStatus, Provider, StatusKind};
+use durable_core::{EventId, ExecutionId, History, HistoryEntry};
+use durable_runtime::{Client, Clock, Registry, Runtime, RuntimeOptions, TokioClock};
 use durable_testkit::MemoryProvider;
+
+use crate::faulty::{Fault, Faulty};
 
 /// When virtual time begins.
 pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 
 /// One store, in virtual time. Use it in tests with `start_paused = true`.
 pub(crate) struct World {
-    pub(crate) provider: Arc<MemoryProvider>,
+    pub(crate) store: Arc<MemoryProvider>,
     pub(crate) clock: TokioClock,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::lasting(Duration::from_secs(2 * 24 * 3600))
+    }
+
+    /// A world for a test that takes at most so long, in virtual time.
+    pub(crate) fn lasting(longest: Duration) -> Self {
+        let store = Arc::new(MemoryProvider::new());
+        tokio::spawn(end_a_test_that_hangs(store.clone(), longest));
         Self {
-            provider: Arc::new(MemoryProvider::new()),
+            store,
             clock: TokioClock::starting_at(EPOCH_MS),
         }
+    }
+
+    /// A client that has nothing but the store.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.store.clone()).with_clock(self.clock)
     }
 
     /// Starts a node with default options.
@@ -31,7 +45,17 @@ impl World {
     }
 
     pub(crate) async fn node_with(&self, registry: &Registry, options: RuntimeOptions) -> Runtime {
-        Runtime::shared_builder(self.provider.clone(), registry.clone())
+        self.node_on(self.store.clone(), registry, options).await
+    }
+
+    /// Starts a node that reaches the store through another provider.
+    pub(crate) async fn node_on(
+        &self,
+        provider: Arc<dyn Provider>,
+        registry: &Registry,
+        options: RuntimeOptions,
+    ) -> Runtime {
+        Runtime::shared_builder(provider, registry.clone())
             .clock(self.clock)
             .options(options)
             .start()
@@ -39,18 +63,45 @@ impl World {
             .unwrap()
     }
 
-    /// The whole history of an execution.
+    /// The store behind a provider that counts calls.
+    pub(crate) fn counted(&self) -> Faulty {
+        Faulty::counting(self.store.clone())
+    }
+
+    /// The store behind a provider that does what this plan says.
+    pub(crate) fn faulty(
+        &self,
+        plan: impl FnMut(&'static str, u64) -> Fault + Send + 'static,
+    ) -> Faulty {
+        Faulty::new(self.store.clone(), plan)
+    }
+
+    /// Virtual time since the beginning.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.clock.now_ms() - EPOCH_MS)
+    }
+
+    /// The whole history of an execution, which is checked to be a valid one.
     pub(crate) async fn history(&self, instance: &str, execution: u64) -> Vec<HistoryEntry> {
-        self.provider
+        let execution_id = ExecutionId::new(execution);
+        let page = self
+            .store
             .history(
                 &instance.into(),
-                ExecutionId::new(execution),
+                execution_id,
                 EventId::UNASSIGNED,
                 usize::MAX,
             )
             .await
-            .unwrap()
-            .entries
+            .unwrap();
+        assert!(!page.has_more);
+        let history = History {
+            instance: instance.into(),
+            execution_id,
+            entries: page.entries,
+        };
+        history.validate().unwrap();
+        history.entries
     }
 
     /// The kinds of the events of an execution, in order.
@@ -61,9 +112,100 @@ impl World {
             .map(|entry| entry.event.kind().name())
             .collect()
     }
+
+    /// Where an instance stands.
+    pub(crate) async fn status(&self, instance: &str) -> InstanceStatus {
+        let record = self.store.instance(&instance.into()).await.unwrap();
+        record.unwrap().status
+    }
+
+    /// What keeps an instance from going on, in words.
+    pub(crate) async fn blocked(&self, instance: &str) -> Option<String> {
+        let record = self.store.instance(&instance.into()).await.unwrap();
+        let blocked = record.unwrap().blocked;
+        blocked.map(|failure| failure.to_string())
+    }
+
+    /// Nothing is left to be done: no work, no timer, no message, nobody who holds
+    /// anything, and every instance has ended.
+    pub(crate) fn assert_done(&self) {
+        self.assert_idle();
+        for (id, instance) in self.store.snapshot().instances {
+            let status = instance.record.status.kind();
+            assert!(status.is_ended(), "{id} is {status}");
+        }
+    }
+
+    /// As [`assert_done`](Self::assert_done), but instances may wait for something
+    /// from outside, or for somebody to resume them.
+    pub(crate) fn assert_idle(&self) {
+        let snapshot = self.store.snapshot();
+        assert!(snapshot.work.is_empty(), "work: {:#?}", snapshot.work);
+        assert!(snapshot.timers.is_empty(), "timers: {:#?}", snapshot.timers);
+        for (id, instance) in &snapshot.instances {
+            assert_eq!(instance.holder, None, "{id} is held");
+            if instance.record.status.kind() != StatusKind::Suspended {
+                assert_eq!(instance.inbox, [], "the inbox of {id}");
+            }
+        }
+    }
+
+    /// A crash is noticed: the heartbeat bound passes.
+    pub(crate) async fn pass_heartbeat_bound(&self) {
+        pass(RuntimeOptions::default().heartbeat_bound + Duration::from_millis(1)).await;
+    }
+}
+
+/// In a paused runtime a test that waits for what never comes would spin for ever:
+/// heartbeats keep time moving.
+#[expect(clippy::print_stderr, reason = "a failed test's message")]
+async fn end_a_test_that_hangs(store: Arc<MemoryProvider>, longest: Duration) {
+    tokio::time::sleep(longest).await;
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    let mut left = store.snapshot();
+    left.instances
+        .retain(|_, instance| !instance.record.status.kind().is_ended());
+    left.histories.clear();
+    eprintln!("{test} waits for something that never comes: {left:#?}");
+    std::process::exit(101);
+}
+
+/// Lets virtual time pass, and everything that is due in it happen.
+pub(crate) async fn pass(duration: Duration) {
+    tokio::time::sleep(duration).await;
+    settle().await;
+}
+
+/// Lets everything happen that needs no time.
+pub(crate) async fn settle() {
+    // In a paused runtime time moves only when nothing else is to be done.
+    tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
 /// Stops a node in good order.
 pub(crate) async fn stop(node: Runtime) {
     node.shutdown(Duration::from_secs(10)).await;
+}
+
+/// A small stream of random numbers that depends on nothing but its seed.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below this bound.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
 }

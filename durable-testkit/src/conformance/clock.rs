@@ -38,6 +38,10 @@ impl Ticker {
         }
     }
 
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// What to pass as `now_ms`.
     pub(super) fn now_ms(&self) -> u64 {
         match self.clock {

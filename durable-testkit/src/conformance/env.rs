@@ -8,16 +8,20 @@ use durable_core::provider::{
     IdReuse, InstanceFilter, InstanceRecord, Message, OutgoingMessage, Provider, ProviderError,
     SendOutcome, SessionOptions, StartOutcome,
 };
-use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, Limits};
+use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
-use super::clock::Ticker;
+use super::clock::{Clock, Ticker};
 use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
 use super::node::Node;
-use super::store::Store;
+use super::store::{Store, Stores};
 use crate::message::{event_message, start_message};
+
+/// Longer than any check takes.
+const LONG_MS: u64 = 24 * 3_600_000;
 
 /// A store that is fresh when the check begins.
 pub(super) struct Env {
+    stores: Stores,
     store: Store,
     provider: Arc<dyn Provider>,
     pub(super) time: Ticker,
@@ -28,25 +32,34 @@ pub(super) struct Env {
 
 impl Env {
     pub(super) async fn open(
-        store: Store,
-        time: Ticker,
+        stores: Stores,
+        clock: Clock,
         limits: Limits,
         patience: Duration,
     ) -> Self {
+        let store = stores();
         Self {
+            stores,
             provider: store.open().await,
             store,
-            time,
+            time: Ticker::new(clock),
             limits,
             patience,
             last_number: AtomicU64::new(0),
         }
     }
 
+    /// The same surroundings with another fresh store.
+    pub(super) async fn fresh(&self) -> Self {
+        let stores = Arc::clone(&self.stores);
+        Self::open(stores, self.time.clock(), self.limits, self.patience).await
+    }
+
     /// The process dies: the provider is dropped as it is, and the store opened
     /// again. Sessions of before may live until their heartbeat is late.
     pub(super) async fn crash(self) -> Self {
         let Self {
+            stores,
             store,
             provider,
             time,
@@ -56,6 +69,7 @@ impl Env {
         } = self;
         drop(provider);
         Self {
+            stores,
             provider: store.open().await,
             store,
             time,
@@ -91,21 +105,26 @@ impl Env {
 
     /// A time by the store's clock that does not come while the check runs.
     pub(super) async fn far_ms(&self) -> Checked<u64> {
-        Ok(self.store_time_ms().await? + 3_600_000)
+        Ok(self.store_time_ms().await? + LONG_MS / 2)
     }
 
     /// A node whose session lives as long as the check.
     pub(super) async fn node(&self) -> Checked<Node<'_>> {
-        self.node_on(Arc::clone(&self.provider), 3_600_000).await
+        self.node_on(Arc::clone(&self.provider)).await
     }
 
     /// A node that dies when [`Ticker::pass_short`] passes without its heartbeat.
     pub(super) async fn mortal_node(&self) -> Checked<Node<'_>> {
         let bound_ms = self.time.short_ms();
-        self.node_on(Arc::clone(&self.provider), bound_ms).await
+        self.open_node(Arc::clone(&self.provider), bound_ms).await
     }
 
-    pub(super) async fn node_on(
+    /// A node on another handle, whose session lives as long as the check.
+    pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> Checked<Node<'_>> {
+        self.open_node(provider, LONG_MS).await
+    }
+
+    async fn open_node(
         &self,
         provider: Arc<dyn Provider>,
         heartbeat_bound_ms: u64,
@@ -131,7 +150,9 @@ impl Env {
     pub(super) async fn start(&self, id: impl Into<InstanceId>) -> Checked<ExecutionId> {
         let id = id.into();
         let message = start_message(format!("start-{}", self.fresh_number()));
-        let outcome = self.start_with(id.clone(), message, IdReuse::Refuse).await?;
+        let outcome = self
+            .start_with(id.clone(), message, IdReuse::Refuse)
+            .await?;
         match outcome {
             StartOutcome::Started { execution_id } => Ok(execution_id),
             other => Err(CheckFailure::new(
@@ -152,8 +173,18 @@ impl Env {
         self.provider.start(&id, message, reuse, now_ms).await
     }
 
+    /// Sends an external event with this message id, which must be accepted.
+    pub(super) async fn raise(&self, target: impl Into<InstanceId>, message_id: &str) -> Checked {
+        let outcome = self.try_raise(target, message_id).await?;
+        ensure_eq(
+            "a message to a running instance",
+            outcome,
+            SendOutcome::Accepted,
+        )
+    }
+
     /// Sends an external event with this message id.
-    pub(super) async fn raise(
+    pub(super) async fn try_raise(
         &self,
         target: impl Into<InstanceId>,
         message_id: &str,
@@ -161,6 +192,20 @@ impl Env {
         let mut outcomes = self.send(target, vec![event_message(message_id)]).await?;
         ensure_eq("answers to one message", outcomes.len(), 1)?;
         Ok(outcomes.remove(0))
+    }
+
+    /// Suspends an instance that must not have ended.
+    pub(super) async fn suspend(&self, id: &str) -> Checked {
+        let (id, now_ms) = (InstanceId::from(id), self.now_ms());
+        let outcome = self.provider.suspend(&id, suspension(), now_ms).await?;
+        ensure_eq(format!("suspending {id:?}"), outcome, SendOutcome::Accepted)
+    }
+
+    /// Resumes an instance that must not have ended.
+    pub(super) async fn resume(&self, id: &str) -> Checked {
+        let (id, now_ms) = (InstanceId::from(id), self.now_ms());
+        let outcome = self.provider.resume(&id, now_ms).await?;
+        ensure_eq(format!("resuming {id:?}"), outcome, SendOutcome::Accepted)
     }
 
     /// Sends messages to one instance in one call.
@@ -174,9 +219,7 @@ impl Env {
             target: target.clone(),
             message,
         });
-        self.provider
-            .send(messages.collect(), self.now_ms())
-            .await
+        self.provider.send(messages.collect(), self.now_ms()).await
     }
 
     /// The record of an instance that must exist.
@@ -203,16 +246,21 @@ impl Env {
         let id = InstanceId::from(id);
         let mut entries: Vec<HistoryEntry> = Vec::new();
         loop {
-            let after = entries.last().map_or(EventId::UNASSIGNED, |it| it.event_id());
+            let after = entries
+                .last()
+                .map_or(EventId::UNASSIGNED, HistoryEntry::event_id);
             let page = self
                 .provider
                 .history(&id, execution_id, after, page_size)
                 .await?;
-            let is_stuck = page.entries.is_empty() && page.has_more;
+            let goes_on = match page.entries.first() {
+                Some(first) => first.event_id() > after,
+                None => !page.has_more,
+            };
             ensure(
-                page.entries.len() <= page_size && !is_stuck,
-                "a page of a history",
-                format!("at most {page_size} entries, and some if there are more"),
+                page.entries.len() <= page_size && goes_on,
+                format!("a page of a history after event {after}"),
+                format!("at most {page_size} entries after it, and some if there are more"),
                 &page,
             )?;
             entries.extend(page.entries);
@@ -235,11 +283,14 @@ impl Env {
                 .provider
                 .instances(filter, after.as_ref(), page_size)
                 .await?;
+            let goes_on = match page.instances.first() {
+                Some(first) => after.as_ref().is_none_or(|after| first.instance > *after),
+                None => page.next.is_none(),
+            };
             ensure(
-                page.instances.len() <= page_size && page.next.as_ref() != after.as_ref()
-                    || page.next.is_none(),
-                "a page of instances",
-                format!("at most {page_size}, and a next id that goes on"),
+                page.instances.len() <= page_size && goes_on,
+                format!("a page of instances after {after:?}"),
+                format!("at most {page_size} after it, and some if there are more"),
                 &page,
             )?;
             ids.extend(page.instances.into_iter().map(|record| record.instance));
@@ -262,4 +313,10 @@ impl Env {
             CheckFailure::new(what, "it comes", format!("nothing within {bound:?}"))
         })
     }
+}
+
+/// Why checks suspend.
+pub(super) fn suspension() -> Failure {
+    let kind = FailureKind::DeterminismViolation;
+    Failure::new(kind, "the code has changed").with_details("{}")
 }

@@ -58,6 +58,10 @@ impl From<ProviderError> for CheckFailure {
 
 /// Demands that two values are equal.
 #[track_caller]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a check reads better without `&` at every value"
+)]
 pub(super) fn ensure_eq<T: PartialEq + Debug>(
     what: impl Into<String>,
     found: T,

@@ -2,8 +2,8 @@
 //!
 //! - [`Conformance`] runs them, each on a fresh store, and gives a [`Report`].
 //! - `check` and `promise` name them, `failure` says what was expected and found.
-//! - `env` and `node` are what a check is written with: a client's and a node's
-//!   view of the store.
+//! - `env`, `node` and `waiting` are what a check is written with: a client's and a
+//!   node's view of the store; `samples` has one of everything.
 //! - `checks` has one module for each promise.
 //!
 //! No check sleeps to let something happen: it waits for a notification, and time
@@ -21,6 +21,7 @@ mod report;
 mod samples;
 mod store;
 mod suite;
+mod waiting;
 
 pub use clock::Clock;
 pub use failure::CheckFailure;

@@ -36,6 +36,12 @@ impl Node<'_> {
             let batch = self.fetch_batch(MANY).await?;
             let seen = *first_seen.get_or_insert(batch.seen);
             let goes_on = batch.instances.iter().any(|ready| ready.has_more);
+            let gives = batch
+                .instances
+                .iter()
+                .any(|ready| !ready.messages.is_empty());
+            let what = "an instance with more messages";
+            ensure(!goes_on || gives, what, "some of them", &batch)?;
             for ready in batch.instances {
                 match taken.iter_mut().find(|known| known.lease == ready.lease) {
                     Some(known) => known.messages.extend(ready.messages),
@@ -69,7 +75,9 @@ impl Node<'_> {
             let (fetched, seen) = self.fetch_and_see().await?;
             taken.extend(fetched);
             if taken.len() < ids.len() {
-                let wait = self.provider.wait(Some(self.session), &Interest::Instances, seen);
+                let wait = self
+                    .provider
+                    .wait(Some(self.session), &Interest::Instances, seen);
                 let what = format!("instances {ids:?} to be handed out");
                 self.env.within_patience(&what, wait).await??;
             }
@@ -78,7 +86,11 @@ impl Node<'_> {
         for id in ids {
             let place = taken.iter().position(|ready| ready.lease.instance == *id);
             let place = place.ok_or_else(|| {
-                CheckFailure::new("the instances that are handed out", *id, format!("{taken:?}"))
+                CheckFailure::new(
+                    "the instances that are handed out",
+                    *id,
+                    format!("{taken:?}"),
+                )
             })?;
             in_order.push(taken.remove(place));
         }
@@ -162,7 +174,7 @@ impl Node<'_> {
                 ensure(work.is_empty(), "the work besides", "none", &work)?;
                 return Ok(claimed);
             }
-            let interest = Interest::Work(None);
+            let interest = Interest::Work(vec![None]);
             let wait = self.provider.wait(Some(self.session), &interest, seen);
             self.env
                 .within_patience("work to be handed out", wait)

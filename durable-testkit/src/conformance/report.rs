@@ -1,7 +1,9 @@
 //! What a run of the suite found.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::check::Check;
 use super::failure::CheckFailure;
 use super::promise::Promise;
 
@@ -22,6 +24,16 @@ pub struct CheckReport {
     pub promise: Promise,
     /// How it went.
     pub outcome: CheckOutcome,
+}
+
+impl CheckReport {
+    pub(super) fn new(check: &Check, outcome: CheckOutcome) -> Self {
+        Self {
+            name: check.name,
+            promise: check.promise,
+            outcome,
+        }
+    }
 }
 
 /// How a check went.
@@ -70,19 +82,17 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.failures().count();
-        let left_out: Vec<(&str, &str)> = self
-            .checks
-            .iter()
-            .filter_map(|check| match check.outcome {
-                CheckOutcome::NotRun { reason } => Some((check.name, reason)),
-                CheckOutcome::Kept | CheckOutcome::Broken(_) => None,
-            })
-            .collect();
-        let kept = self.checks.len() - failed - left_out.len();
+        let mut left_out: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for check in &self.checks {
+            if let CheckOutcome::NotRun { reason } = check.outcome {
+                left_out.entry(reason).or_default().push(check.name);
+            }
+        }
+        let not_run: usize = left_out.values().map(Vec::len).sum();
+        let kept = self.checks.len() - failed - not_run;
         writeln!(
             f,
-            "conformance: {kept} checks kept, {failed} broken, {} not run",
-            left_out.len()
+            "conformance: {kept} checks kept, {failed} broken, {not_run} not run"
         )?;
         for (check, failure) in self.failures() {
             writeln!(f, "\n{} ({})", check.name, check.promise)?;
@@ -90,8 +100,8 @@ impl fmt::Display for Report {
                 writeln!(f, "  {line}")?;
             }
         }
-        for (name, reason) in left_out {
-            writeln!(f, "\n{name} was not run: {reason}")?;
+        for (reason, names) in left_out {
+            writeln!(f, "\nnot run, because {reason}: {}", names.join(", "))?;
         }
         Ok(())
     }
@@ -132,6 +142,7 @@ mod tests {
     fn a_check_that_was_not_run_is_listed_and_does_not_fail() {
         let report = report(CheckOutcome::NotRun { reason: "no store" });
         assert!(report.is_ok());
-        assert!(report.to_string().contains("was not run: no store"));
+        let line = "not run, because no store: messages_come_in_order";
+        assert!(report.to_string().contains(line));
     }
 }

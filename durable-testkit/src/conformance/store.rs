@@ -17,7 +17,7 @@ pub(super) struct Store {
 }
 
 /// Makes fresh and empty stores.
-pub(super) type Stores = Box<dyn Fn() -> Store + Send + Sync>;
+pub(super) type Stores = Arc<dyn Fn() -> Store + Send + Sync>;
 
 impl Store {
     pub(super) async fn open(&self) -> Arc<dyn Provider> {
@@ -26,15 +26,13 @@ impl Store {
 }
 
 /// Stores that can be opened once, by whoever makes them.
-pub(super) fn opened_once<P, Making>(
-    make: impl Fn() -> Making + Send + Sync + 'static,
-) -> Stores
+pub(super) fn opened_once<P, Making>(make: impl Fn() -> Making + Send + Sync + 'static) -> Stores
 where
     P: Provider,
     Making: Future<Output = P> + Send + 'static,
 {
     let make = Arc::new(make);
-    Box::new(move || {
+    Arc::new(move || {
         let make = Arc::clone(&make);
         Store {
             open: Arc::new(move || boxed_provider(make())),
@@ -54,7 +52,7 @@ where
     Opening: Future<Output = P> + Send + 'static,
 {
     let open = Arc::new(open);
-    Box::new(move || {
+    Arc::new(move || {
         let (place, open) = (Arc::new(place()), Arc::clone(&open));
         Store {
             open: Arc::new(move || boxed_provider(open(Arc::clone(&place)))),

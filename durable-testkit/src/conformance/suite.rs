@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use durable_core::Limits;
 use durable_core::provider::Provider;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use super::check::{self, Check, Needs};
-use super::clock::{Clock, Ticker};
+use super::clock::Clock;
 use super::env::Env;
 use super::failure::{CheckFailure, Checked};
 use super::report::{CheckOutcome, CheckReport, Report};
@@ -102,17 +104,32 @@ impl Conformance {
         self
     }
 
-    /// Runs the checks, one after the other, each on a fresh store.
+    /// Runs the checks, each on a fresh store: one after the other, or, where they
+    /// spend their time waiting for a clock, a few at once.
     pub async fn run(self) -> Report {
-        let mut checks = Vec::new();
-        for check in check::all().filter(|check| self.is_wanted(check)) {
-            checks.push(CheckReport {
-                name: check.name,
-                promise: check.promise,
-                outcome: self.run_check(check).await,
-            });
+        let at_once = match self.clock {
+            Clock::Virtual => 1,
+            Clock::Wall { .. } => 8,
+        };
+        let permits = Arc::new(Semaphore::new(at_once));
+        let suite = Arc::new(self);
+        let mut tasks = JoinSet::new();
+        for (place, check) in check::all().enumerate() {
+            if suite.is_wanted(&check) {
+                let (suite, permits) = (Arc::clone(&suite), Arc::clone(&permits));
+                tasks.spawn(async move {
+                    // The semaphore is never closed, so there is a permit to come.
+                    let _permit = permits.acquire().await;
+                    let outcome = suite.run_check(check).await;
+                    (place, CheckReport::new(&check, outcome))
+                });
+            }
         }
-        Report { checks }
+        let mut checks = tasks.join_all().await;
+        checks.sort_by_key(|(place, _)| *place);
+        Report {
+            checks: checks.into_iter().map(|(_, report)| report).collect(),
+        }
     }
 
     fn is_wanted(&self, check: &Check) -> bool {
@@ -121,9 +138,8 @@ impl Conformance {
     }
 
     async fn run_check(&self, check: Check) -> CheckOutcome {
-        let store = (self.stores)();
         match check.needs {
-            Needs::OpenAgain if !store.opens_again => {
+            Needs::OpenAgain if !(self.stores)().opens_again => {
                 return CheckOutcome::NotRun {
                     reason: "the store cannot be opened again",
                 };
@@ -135,8 +151,8 @@ impl Conformance {
             }
             _ => {}
         }
-        let ticker = Ticker::new(self.clock);
-        let env = Env::open(store, ticker, self.limits, self.patience).await;
+        let stores = Arc::clone(&self.stores);
+        let env = Env::open(stores, self.clock, self.limits, self.patience).await;
         match self.run_isolated(check, env).await {
             Ok(()) => CheckOutcome::Kept,
             Err(failure) => CheckOutcome::Broken(failure),

@@ -22,5 +22,5 @@ mod timers;
 mod wake;
 mod work;
 
-pub use provider::{MemoryOptions, MemoryProvider};
+pub use provider::{MemoryOptions, MemoryProvider, StoreClock};
 pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, WorkSnapshot};

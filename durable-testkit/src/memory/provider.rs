@@ -1,6 +1,7 @@
 //! The lock around the state, and the contract as a thin layer over it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use durable_core::provider::{
@@ -22,6 +23,30 @@ pub struct MemoryOptions {
     pub limits: Limits,
     /// The most messages of one instance that one fetch gives.
     pub messages_per_fetch: usize,
+    /// Whose time the store goes by.
+    pub clock: StoreClock,
+}
+
+/// Whose time a store goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StoreClock {
+    /// The caller's `now_ms`, as long as it does not run backwards.
+    #[default]
+    Caller,
+    /// The machine's, as a server would have it; `now_ms` is ignored.
+    Own,
+}
+
+impl StoreClock {
+    fn now_ms(self, callers_ms: u64) -> u64 {
+        match self {
+            Self::Caller => callers_ms,
+            Self::Own => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH);
+                u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+            }
+        }
+    }
 }
 
 impl Default for MemoryOptions {
@@ -29,6 +54,7 @@ impl Default for MemoryOptions {
         Self {
             limits: Limits::default(),
             messages_per_fetch: 1_000,
+            clock: StoreClock::default(),
         }
     }
 }
@@ -36,7 +62,8 @@ impl Default for MemoryOptions {
 /// The storage contract in memory.
 ///
 /// A clone is another handle on the same store, as another process would have it.
-/// The store's time is the highest `now_ms` that it was ever called with.
+/// The store's time is the highest `now_ms` that it was ever called with, unless
+/// its [`StoreClock`] is another.
 ///
 /// ```
 /// use durable_core::provider::{
@@ -69,6 +96,7 @@ impl Default for MemoryOptions {
 #[derive(Debug, Clone)]
 pub struct MemoryProvider {
     state: Arc<Mutex<State>>,
+    clock: StoreClock,
 }
 
 impl Default for MemoryProvider {
@@ -88,6 +116,7 @@ impl MemoryProvider {
         let state = State::new(options.limits, options.messages_per_fetch.max(1));
         Self {
             state: Arc::new(Mutex::new(state)),
+            clock: options.clock,
         }
     }
 
@@ -116,7 +145,7 @@ impl MemoryProvider {
     /// A step at this time.
     fn step_at<T>(&self, now_ms: u64, change: impl FnOnce(&mut State) -> T) -> T {
         self.step(|state| {
-            state.advance_to(now_ms);
+            state.advance_to(self.clock.now_ms(now_ms));
             change(state)
         })
     }
@@ -154,10 +183,11 @@ impl Provider for MemoryProvider {
         self.step_at(now_ms, |state| state.fetch_instances(session, max))
     }
 
+    /// A commit brings no time of the caller's: it happens at the store's.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
         turns
             .into_iter()
-            .map(|turn| self.step(|state| state.commit(turn)))
+            .map(|turn| self.step_at(0, |state| state.commit(turn)))
             .collect()
     }
 

@@ -105,8 +105,9 @@ impl State {
     }
 
     pub(super) fn cancel_all_work_of(&mut self, id: &InstanceId) {
-        let keys: Vec<WorkKey> = self.work.keys().cloned().collect();
-        for key in keys.iter().filter(|key| key.instance == *id) {
+        let own = self.work.keys().filter(|key| key.instance == *id);
+        let keys: Vec<WorkKey> = own.cloned().collect();
+        for key in &keys {
             self.cancel_work(key);
         }
     }

@@ -5,6 +5,7 @@
 use super::stage::{Stage, Step};
 use crate::no_std;
 use crate::process::Invocation;
+use crate::sim;
 use crate::workspace::Workspace;
 
 /// Every stage.
@@ -32,6 +33,12 @@ pub(crate) const ALL: &[Stage] = &[
         about: "unit and integration tests",
         mend: "by hand; the failing tests are named above",
         steps: test,
+    },
+    Stage {
+        name: "sim",
+        about: "the simulator finds nothing (cargo xtask sim)",
+        mend: "by hand; the seed and its timeline are above",
+        steps: sim::steps,
     },
     Stage {
         name: "doctest",

@@ -1,6 +1,7 @@
-//! Payloads: what is stored for an event of each kind, in each revision.
+//! Payloads: what is stored for an event or a record of each kind, in each revision.
 //!
-//! [`current`] is the table of today's payloads, [`retired`] reads earlier ones,
+//! [`current`] is the table of today's events, [`record`] of today's other records,
+//! [`retired`] reads earlier ones,
 //! [`field`] and [`parts`] say how the types that stand in events are written. The
 //! bytes of a payload are those of bincode's standard configuration; no other
 //! module of the project knows that.
@@ -12,6 +13,7 @@
 mod current;
 mod field;
 mod parts;
+pub(super) mod record;
 mod retired;
 
 use alloc::vec::Vec;
@@ -47,9 +49,6 @@ struct Record<B> {
 }
 
 /// Appends the entry, whose event has the frozen form `body`.
-///
-/// It is counted first and written then: one allocation of the right size, and
-/// nothing is written of what is too large.
 fn write<B: Serialize>(
     entry: &HistoryEntry,
     revision: u8,
@@ -62,18 +61,40 @@ fn write<B: Serialize>(
         recorded_at_ms: entry.recorded_at_ms,
         body,
     };
+    write_sealed(kind.number(), revision, &record, out).map_err(|TooLarge { bytes }| {
+        EncodeError::EntryTooLarge {
+            kind,
+            bytes,
+            max_bytes: MAX_ENTRY_BYTES,
+        }
+    })
+}
+
+/// A payload does not fit: it would take this many bytes or more, sealed.
+struct TooLarge {
+    bytes: usize,
+}
+
+/// Appends a payload in its envelope.
+///
+/// It is counted first and written then: one allocation of the right size, and
+/// nothing is written of what is too large.
+fn write_sealed(
+    kind: u16,
+    revision: u8,
+    payload: &impl Serialize,
+    out: &mut Vec<u8>,
+) -> Result<(), TooLarge> {
     let mut count = Count { bytes: 0 };
-    put(&record, &mut count)
+    put(payload, &mut count)
         .and_then(|()| {
             out.reserve(count.bytes + envelope::OVERHEAD_BYTES);
             envelope::seal(kind, revision, count.bytes, out, |out| {
-                put(&record, Append(out))
+                put(payload, Append(out))
             })
         })
-        .map_err(|_| EncodeError::EntryTooLarge {
-            kind,
+        .map_err(|_| TooLarge {
             bytes: count.bytes.saturating_add(envelope::OVERHEAD_BYTES),
-            max_bytes: MAX_ENTRY_BYTES,
         })
 }
 
@@ -115,14 +136,7 @@ fn read<'a, B: Deserialize<'a>>(
     payload: &'a [u8],
     thaw: impl FnOnce(EventId, B) -> Result<Event, PayloadFault>,
 ) -> Result<HistoryEntry, PayloadFault> {
-    let (record, consumed): (Record<B>, usize) =
-        bincode::serde::borrow_decode_from_slice(payload, CONFIG).map_err(|error| fault(&error))?;
-    if consumed != payload.len() {
-        return Err(PayloadFault::TrailingBytes {
-            expected: consumed,
-            found: payload.len(),
-        });
-    }
+    let record: Record<B> = parse(payload)?;
     let event_id = EventId::new(record.event_id);
     if event_id == EventId::UNASSIGNED {
         return Err(PayloadFault::UnassignedEventId);
@@ -131,6 +145,19 @@ fn read<'a, B: Deserialize<'a>>(
         recorded_at_ms: record.recorded_at_ms,
         event: thaw(event_id, record.body)?,
     })
+}
+
+/// Reads the frozen form of a payload, which must take every byte.
+fn parse<'a, B: Deserialize<'a>>(payload: &'a [u8]) -> Result<B, PayloadFault> {
+    let (frozen, consumed) =
+        bincode::serde::borrow_decode_from_slice(payload, CONFIG).map_err(|error| fault(&error))?;
+    if consumed != payload.len() {
+        return Err(PayloadFault::TrailingBytes {
+            expected: consumed,
+            found: payload.len(),
+        });
+    }
+    Ok(frozen)
 }
 
 fn fault(error: &ReadError) -> PayloadFault {
@@ -171,7 +198,8 @@ mod tests {
         let mut bytes = Vec::new();
         write(&entry, 0, StateSetR0 { key: "cart" }, &mut bytes).unwrap();
         let opened = envelope::open(&bytes).unwrap();
-        assert_eq!((opened.kind, opened.revision), (EventKind::StateSet, 0));
+        let number = EventKind::StateSet.number();
+        assert_eq!((opened.kind, opened.revision), (number, 0));
 
         let upcast = read(opened.payload, |event_id, StateSetR0 { key }| {
             Ok(Event::StateSet {

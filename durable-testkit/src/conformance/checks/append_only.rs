@@ -69,7 +69,11 @@ async fn turns_are_appended_in_order(env: Env) -> Checked {
         let tail = env.record("a").await?.last_event_id;
         ensure_eq("the tail in the record", tail.get(), written.len() as u64)?;
     }
-    ensure_eq("the history", env.history("a", execution_id).await?, written)
+    ensure_eq(
+        "the history",
+        env.history("a", execution_id).await?,
+        written,
+    )
 }
 
 async fn continue_as_new_begins_the_next_execution(env: Env) -> Checked {
@@ -88,15 +92,25 @@ async fn continue_as_new_begins_the_next_execution(env: Env) -> Checked {
     ensure_eq("the executions", executions, expected.to_vec())?;
     env.raise("a", "m1").await?;
     let ready = node.take("a").await?;
-    ensure_eq("what is handed out", ready.execution_id, ExecutionId::new(2))?;
+    ensure_eq(
+        "what is handed out",
+        ready.execution_id,
+        ExecutionId::new(2),
+    )?;
     ensure_eq("its tail", ready.last_event_id, EventId::FIRST)?;
-    ensure_eq("its last commit", ready.last_commit_id, Some(turn.commit_id))
+    ensure_eq(
+        "its last commit",
+        ready.last_commit_id,
+        Some(turn.commit_id),
+    )
 }
 
 async fn executions_keep_their_own_histories(env: Env) -> Checked {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
-        turn.activity("charge").continued_as_new().keeping_the_lease()
+        turn.activity("charge")
+            .continued_as_new()
+            .keeping_the_lease()
     });
     let (first, _) = begun.await?;
     let second = TurnBuilder::after(&first, env.now_ms()).activity("ship");
@@ -124,5 +138,10 @@ async fn what_is_not_stored_has_an_empty_history(env: Env) -> Checked {
         ensure(is_empty, what, "an empty history", page)?;
     }
     let executions = env.provider().executions(&"nobody".into()).await?;
-    ensure(executions.is_empty(), "the executions of nobody", "none", executions)
+    ensure(
+        executions.is_empty(),
+        "the executions of nobody",
+        "none",
+        executions,
+    )
 }

@@ -1,14 +1,14 @@
-//! Promise 1: a commit is all or nothing, and the same commit sent twice is
-//! applied once.
+//! Promise 1, all or nothing: a commit is applied whole, and one that is refused
+//! changes nothing.
 
+use durable_core::EventId;
 use durable_core::provider::{
-    CommitOutcome, InstanceStatus, ProviderError, ReadyInstance, TurnCommit, WorkKey, WorkResult,
+    CommitOutcome, InstanceStatus, ProviderError, ReadyInstance, TurnCommit, WorkKey,
 };
-use durable_core::{EventId, ExecutionId, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::super::failure::{Checked, ensure, ensure_eq};
 use super::super::node::{Node, message_ids};
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
@@ -17,23 +17,24 @@ pub(super) const CHECKS: &[Check] = &[
     check!(AtomicCommit, a_commit_is_applied_whole),
     check!(AtomicCommit, a_commit_in_conflict_changes_nothing),
     check!(AtomicCommit, a_fenced_commit_changes_nothing),
-    check!(AtomicCommit, a_commit_with_a_gap_is_invalid_and_changes_nothing),
+    check!(
+        AtomicCommit,
+        a_commit_with_a_gap_is_invalid_and_changes_nothing
+    ),
     check!(AtomicCommit, a_refused_commit_changes_nothing),
     check!(AtomicCommit, a_next_execution_must_begin_with_event_one),
-    check!(AtomicCommit, the_same_commit_twice_is_applied_once),
-    check!(AtomicCommit, a_repeated_commit_has_the_same_claims),
-    check!(AtomicCommit, a_repeated_commit_is_known_after_the_lease_was_given_back),
-    check!(AtomicCommit, an_empty_turn_is_known_again),
-    check!(AtomicCommit, only_the_last_commit_is_known_again),
     check!(AtomicCommit, the_turns_of_a_batch_do_not_hurt_each_other),
     check!(AtomicCommit, two_turns_of_one_instance_fit_in_a_batch),
     check!(AtomicCommit, empty_batches_do_nothing),
-    check!(AtomicCommit, what_is_created_and_cancelled_in_one_turn_leaves_nothing),
+    check!(
+        AtomicCommit,
+        what_is_created_and_cancelled_in_one_turn_leaves_nothing
+    ),
 ];
 
-/// A turn that changes everything that a turn can change: it ends with the
-/// history of `a` two longer, `b` started and told something.
-fn rich_turn(node: &Node<'_>, ready: &ReadyInstance, due_ms: u64) -> TurnBuilder {
+/// A turn that changes everything that a turn can change: four events, work, a
+/// timer, the record, and `b` started and told something.
+pub(super) fn rich_turn(node: &Node<'_>, ready: &ReadyInstance, due_ms: u64) -> TurnBuilder {
     node.turn(ready)
         .consuming(&ready.messages)
         .started()
@@ -59,7 +60,11 @@ async fn nothing_was_applied(env: &Env, due_ms: u64) -> Checked {
     let node = env.node().await?;
     node.finds_no_work("no work was scheduled").await?;
     let fired = env.provider().fire_timers(10, due_ms).await?;
-    ensure_eq("timers that fire or wait", (fired.fired, fired.next_due_ms), (0, None))?;
+    ensure_eq(
+        "timers that fire or wait",
+        (fired.fired, fired.next_due_ms),
+        (0, None),
+    )?;
     let ready = node.take("a").await?;
     ensure_eq("messages in the inbox of `a`", ready.messages.len(), 1)
 }
@@ -74,7 +79,11 @@ async fn a_commit_is_applied_whole(env: Env) -> Checked {
 
     let record = env.record("a").await?;
     ensure_eq("the status", &record.status, &InstanceStatus::Running)?;
-    ensure_eq("the custom status", record.custom_status, Some("\"packing\"".into()))?;
+    ensure_eq(
+        "the custom status",
+        record.custom_status,
+        Some("\"packing\"".into()),
+    )?;
     ensure_eq("the name", record.name.as_str(), "fulfil")?;
     ensure_eq("the version", record.version, Some("1.0.0".into()))?;
     ensure_eq("the tail", record.last_event_id, EventId::new(4))?;
@@ -82,7 +91,11 @@ async fn a_commit_is_applied_whole(env: Env) -> Checked {
     ensure_eq("the history", history, turn.events)?;
     let work = node.take_work().await?;
     ensure_eq("the work item", &work.item, &turn.new_work[0])?;
-    ensure_eq("fired timers", env.provider().fire_timers(9, env.now_ms()).await?.fired, 1)?;
+    ensure_eq(
+        "fired timers",
+        env.provider().fire_timers(9, env.now_ms()).await?.fired,
+        1,
+    )?;
     let taken = node.take_all(&["a", "b"]).await?;
     ensure_eq("messages for `a`: its timer", taken[0].messages.len(), 1)?;
     let told = message_ids(&taken[1]);
@@ -98,7 +111,9 @@ async fn a_commit_in_conflict_changes_nothing(env: Env) -> Checked {
         last_event_id: EventId::new(3),
         ..ready.clone()
     };
-    let outcome = node.commit(rich_turn(&node, &moved, due_ms).build()).await?;
+    let outcome = node
+        .commit(rich_turn(&node, &moved, due_ms).build())
+        .await?;
     let expected = CommitOutcome::Conflict {
         execution_id: ready.execution_id,
         last_event_id: EventId::UNASSIGNED,
@@ -114,7 +129,9 @@ async fn a_fenced_commit_changes_nothing(env: Env) -> Checked {
     let ready = node.take("a").await?;
     let due_ms = env.store_time_ms().await?;
     node.release(&ready, None).await?;
-    let outcome = node.commit(rich_turn(&node, &ready, due_ms).build()).await?;
+    let outcome = node
+        .commit(rich_turn(&node, &ready, due_ms).build())
+        .await?;
     ensure_eq("a commit without the lease", outcome, CommitOutcome::Fenced)?;
     nothing_was_applied(&env, due_ms).await
 }
@@ -140,7 +157,12 @@ async fn a_refused_commit_changes_nothing(env: Env) -> Checked {
     let turn = rich_turn(&node, &ready, due_ms).activity_on(None, "large", too_large);
     let answer = node.commit(turn.build()).await;
     let is_refused = matches!(answer, Err(ProviderError::Refused(_)));
-    ensure(is_refused, "a turn with too large an input", "Refused", answer)?;
+    ensure(
+        is_refused,
+        "a turn with too large an input",
+        "Refused",
+        answer,
+    )?;
     node.release(&ready, None).await?;
     nothing_was_applied(&env, due_ms).await
 }
@@ -155,7 +177,10 @@ async fn a_next_execution_must_begin_with_event_one(env: Env) -> Checked {
     if let Some(next) = &mut skipped.next_execution {
         next.execution_id = next.execution_id.next();
     }
-    is_invalid("a next execution that leaves one out", node.commit(skipped).await)?;
+    is_invalid(
+        "a next execution that leaves one out",
+        node.commit(skipped).await,
+    )?;
     let mut empty = turn.clone();
     if let Some(next) = &mut empty.next_execution {
         next.events.clear();
@@ -163,81 +188,6 @@ async fn a_next_execution_must_begin_with_event_one(env: Env) -> Checked {
     is_invalid("a next execution without event 1", node.commit(empty).await)?;
     node.commit_done(turn).await?;
     Ok(())
-}
-
-async fn the_same_commit_twice_is_applied_once(env: Env) -> Checked {
-    env.start("a").await?;
-    let node = env.node().await?;
-    let ready = node.take("a").await?;
-    let due_ms = env.store_time_ms().await?;
-    let turn = rich_turn(&node, &ready, due_ms).keeping_the_lease().build();
-    node.commit_done(turn.clone()).await?;
-    is_already_done(node.commit(turn.clone()).await?)?;
-
-    let history = env.history("a", turn.execution_id).await?;
-    ensure_eq("the history", history, turn.events)?;
-    node.take_work().await?;
-    ensure_eq("fired timers", env.provider().fire_timers(9, env.now_ms()).await?.fired, 1)?;
-    let taken = node.take_all(&["a", "b"]).await?;
-    let told = message_ids(&taken[1]);
-    ensure_eq("messages for `b`", told, vec!["from-a", "also-from-a"])
-}
-
-async fn a_repeated_commit_has_the_same_claims(env: Env) -> Checked {
-    let node = env.node().await?;
-    env.start("a").await?;
-    let ready = node.take("a").await?;
-    let turn = node.first_turn(&ready).activity("charge").activity("ship");
-    let turn = turn.claiming(5).build();
-    let first = node.commit_done(turn.clone()).await?;
-    ensure_eq("claims of the first answer", first.claimed.len(), 2)?;
-    match node.commit(turn.clone()).await? {
-        CommitOutcome::AlreadyDone(again) => {
-            ensure_eq("claims of the second answer", &again.claimed, &first.claimed)?;
-        }
-        other => is_already_done(other)?,
-    }
-    let done = WorkResult::Finished(Ok(Payload::from("1")));
-    node.settle_held(&first.claimed[0], done).await?;
-    match node.commit(turn).await? {
-        CommitOutcome::AlreadyDone(again) => {
-            let what = "claims of an answer after one of them was settled";
-            ensure_eq(what, again.claimed, first.claimed)
-        }
-        other => is_already_done(other),
-    }
-}
-
-async fn a_repeated_commit_is_known_after_the_lease_was_given_back(env: Env) -> Checked {
-    let node = env.node().await?;
-    let (turn, _) = node.begin("a", |turn| turn).await?;
-    is_already_done(node.commit(turn).await?)
-}
-
-async fn an_empty_turn_is_known_again(env: Env) -> Checked {
-    let node = env.node().await?;
-    let (turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
-    let empty = TurnBuilder::after(&turn, env.now_ms()).keeping_the_lease();
-    let empty = empty.build();
-    node.commit_done(empty.clone()).await?;
-    is_already_done(node.commit(empty).await?)?;
-    let record = env.record("a").await?;
-    ensure_eq("the tail", record.last_event_id, EventId::FIRST)
-}
-
-async fn only_the_last_commit_is_known_again(env: Env) -> Checked {
-    let node = env.node().await?;
-    let (first, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
-    let second = TurnBuilder::after(&first, env.now_ms()).activity("charge");
-    let second = second.keeping_the_lease().build();
-    node.commit_done(second.clone()).await?;
-    let outcome = node.commit(first).await?;
-    let expected = CommitOutcome::Conflict {
-        execution_id: ExecutionId::FIRST,
-        last_event_id: EventId::new(2),
-    };
-    ensure_eq("a commit before the last one, again", outcome, expected)?;
-    is_already_done(node.commit(second).await?)
 }
 
 async fn the_turns_of_a_batch_do_not_hurt_each_other(env: Env) -> Checked {
@@ -296,12 +246,24 @@ async fn empty_batches_do_nothing(env: Env) -> Checked {
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
     let (provider, now_ms) = (env.provider(), env.now_ms());
-    ensure_eq("answers to no turn", provider.commit(Vec::new()).await.len(), 0)?;
-    ensure_eq("answers to no message", provider.send(Vec::new(), now_ms).await?.len(), 0)?;
+    ensure_eq(
+        "answers to no turn",
+        provider.commit(Vec::new()).await.len(),
+        0,
+    )?;
+    ensure_eq(
+        "answers to no message",
+        provider.send(Vec::new(), now_ms).await?.len(),
+        0,
+    )?;
     let answers = provider.settle_work(Vec::new(), now_ms).await?;
     ensure_eq("answers to no settlement", answers.len(), 0)?;
     provider.release(Vec::new(), None, now_ms).await?;
-    ensure_eq("fired of no timers", provider.fire_timers(0, now_ms).await?.fired, 0)?;
+    ensure_eq(
+        "fired of no timers",
+        provider.fire_timers(0, now_ms).await?.fired,
+        0,
+    )?;
     let none = node.fetch_batch(0).await?.instances;
     ensure(none.is_empty(), "a fetch of no instances", "none", none)?;
     let none = node.fetch_work_from(&[None], 0).await?.work;
@@ -329,18 +291,11 @@ async fn what_is_created_and_cancelled_in_one_turn_leaves_nothing(env: Env) -> C
     node.finds_no_work("the work was cancelled in the turn that scheduled it")
         .await?;
     let fired = env.provider().fire_timers(9, env.now_ms()).await?;
-    ensure_eq("timers that fire or wait", (fired.fired, fired.next_due_ms), (0, None))
-}
-
-fn is_already_done(outcome: CommitOutcome) -> Checked {
-    match outcome {
-        CommitOutcome::AlreadyDone(_) => Ok(()),
-        other => Err(CheckFailure::new(
-            "the last commit, sent again",
-            "AlreadyDone",
-            format!("{other:?}"),
-        )),
-    }
+    ensure_eq(
+        "timers that fire or wait",
+        (fired.fired, fired.next_due_ms),
+        (0, None),
+    )
 }
 
 fn is_invalid(what: &str, answer: Result<CommitOutcome, ProviderError>) -> Checked {

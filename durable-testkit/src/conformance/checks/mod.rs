@@ -2,7 +2,10 @@
 
 mod append_only;
 mod commit_atomicity;
+mod commit_once;
+mod crash_points;
 mod durability;
+mod finding;
 mod inbox;
 mod lifecycle;
 mod limits;
@@ -20,6 +23,7 @@ use super::check::Check;
 /// Every check there is, in the order of the promises.
 pub(super) const ALL: &[&[Check]] = &[
     commit_atomicity::CHECKS,
+    commit_once::CHECKS,
     ownership::CHECKS,
     sessions::CHECKS,
     append_only::CHECKS,
@@ -29,6 +33,8 @@ pub(super) const ALL: &[&[Check]] = &[
     work_settling::CHECKS,
     timers::CHECKS,
     durability::CHECKS,
+    crash_points::CHECKS,
+    finding::CHECKS,
     paging::CHECKS,
     starting::CHECKS,
     lifecycle::CHECKS,

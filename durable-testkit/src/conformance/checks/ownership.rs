@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use durable_core::provider::{CommitOutcome, Lease};
-use durable_core::{EventId, ExecutionId, Failure, InstanceId};
+use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
@@ -55,13 +55,16 @@ async fn every_new_lease_has_a_higher_token(env: Env) -> Checked {
     tokens.push(closing.take("a").await?.lease.token);
     closing.close().await?;
     tokens.push(node.take("a").await?.lease.token);
-    let id = InstanceId::from("a");
-    let reason = Failure::application("stop", "stop");
-    let _ = env.provider().suspend(&id, reason, env.now_ms()).await?;
-    let _ = env.provider().resume(&id, env.now_ms()).await?;
+    env.suspend("a").await?;
+    env.resume("a").await?;
     tokens.push(node.take("a").await?.lease.token);
     let rises = tokens.windows(2).all(|pair| pair[0] < pair[1]);
-    ensure(rises, "the tokens of six hand-outs", "each above the last", tokens)
+    ensure(
+        rises,
+        "the tokens of six hand-outs",
+        "each above the last",
+        tokens,
+    )
 }
 
 async fn the_holder_gets_its_instance_with_the_lease_it_has(env: Env) -> Checked {
@@ -94,10 +97,18 @@ async fn a_commit_after_the_release_is_fenced(env: Env) -> Checked {
     old.release(&ready, None).await?;
     let turn = old.first_turn(&ready).build();
     let outcome = old.commit(turn.clone()).await?;
-    ensure_eq("a commit of a free instance", outcome, CommitOutcome::Fenced)?;
+    ensure_eq(
+        "a commit of a free instance",
+        outcome,
+        CommitOutcome::Fenced,
+    )?;
     let taken = new.take("a").await?;
     let outcome = old.commit(turn).await?;
-    ensure_eq("a commit beside the new owner", outcome, CommitOutcome::Fenced)?;
+    ensure_eq(
+        "a commit beside the new owner",
+        outcome,
+        CommitOutcome::Fenced,
+    )?;
     new.commit_done(new.first_turn(&taken).build()).await?;
     Ok(())
 }
@@ -107,27 +118,26 @@ async fn a_commit_with_a_forged_lease_is_fenced(env: Env) -> Checked {
     env.start("a").await?;
     let ready = holder.take("a").await?;
     let lease = &ready.lease;
-    let forged = [
-        Lease {
-            session: other.session,
-            ..lease.clone()
-        },
-        Lease {
-            token: lease.token + 1,
-            ..lease.clone()
-        },
-        Lease {
-            token: lease.token.wrapping_sub(1),
-            ..lease.clone()
-        },
-    ];
+    let with_token = |token: u64| Lease {
+        token,
+        ..lease.clone()
+    };
+    let of_another = Lease {
+        session: other.session,
+        ..lease.clone()
+    };
+    let older = lease.token.checked_sub(1).map(with_token);
+    let forged = [of_another, with_token(lease.token + 1)];
+    let forged = forged.into_iter().chain(older);
     for lease in forged {
         let mut turn = holder.first_turn(&ready).build();
         let what = format!("a commit under {lease:?}");
         turn.lease = lease;
         ensure_eq(what, holder.commit(turn).await?, CommitOutcome::Fenced)?;
     }
-    holder.commit_done(holder.first_turn(&ready).build()).await?;
+    holder
+        .commit_done(holder.first_turn(&ready).build())
+        .await?;
     Ok(())
 }
 
@@ -137,7 +147,11 @@ async fn a_commit_for_an_unknown_instance_is_fenced(env: Env) -> Checked {
     let ready = node.take("a").await?;
     let mut turn = node.first_turn(&ready).build();
     turn.lease.instance = "nobody".into();
-    ensure_eq("the outcome", node.commit(turn).await?, CommitOutcome::Fenced)?;
+    ensure_eq(
+        "the outcome",
+        node.commit(turn).await?,
+        CommitOutcome::Fenced,
+    )?;
     let nobody = env.provider().instance(&"nobody".into()).await?;
     ensure(nobody.is_none(), "the unknown instance", "none", nobody)
 }
@@ -186,7 +200,11 @@ async fn a_wrong_execution_is_a_conflict(env: Env) -> Checked {
         execution_id: ExecutionId::new(2),
         last_event_id: EventId::FIRST,
     };
-    ensure_eq("a commit to the first execution", node.commit(old).await?, expected)?;
+    ensure_eq(
+        "a commit to the first execution",
+        node.commit(old).await?,
+        expected,
+    )?;
     let next = TurnBuilder::after(&turn, env.now_ms()).activity("charge");
     node.commit_done(next.build()).await?;
     Ok(())
@@ -199,7 +217,9 @@ async fn a_zombie_release_is_ignored(env: Env) -> Checked {
     old.release(&lost, None).await?;
     let held = new.take("a").await?;
     old.release(&lost, None).await?;
-    third.finds_no_instance("`a` is held under a newer lease").await?;
+    third
+        .finds_no_instance("`a` is held under a newer lease")
+        .await?;
     new.commit_done(new.first_turn(&held).build()).await?;
     Ok(())
 }
@@ -212,7 +232,11 @@ async fn a_fetch_is_bounded_and_oldest_first(env: Env) -> Checked {
         env.time.tick().await;
     }
     let first = instance_ids(&node.fetch_batch(3).await?.instances);
-    ensure_eq("the first three", first, ids[..3].iter().map(|id| (*id).into()).collect())?;
+    ensure_eq(
+        "the first three",
+        first,
+        ids[..3].iter().map(|id| (*id).into()).collect(),
+    )?;
     let rest = instance_ids(&node.fetch_batch(3).await?.instances);
     ensure_eq("the rest", rest, vec![ids[3].into()])
 }
@@ -243,7 +267,11 @@ async fn concurrent_fetches_never_share_an_instance(env: Env) -> Checked {
         taken.extend(result?);
     }
     let distinct: BTreeSet<&InstanceId> = taken.iter().collect();
-    ensure_eq("instances that were handed out twice", taken.len() - distinct.len(), 0)?;
+    ensure_eq(
+        "instances that were handed out twice",
+        taken.len() - distinct.len(),
+        0,
+    )?;
     ensure_eq("instances that were handed out", distinct.len(), INSTANCES)
 }
 
@@ -253,7 +281,9 @@ async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> Checked {
     let ready = node.take("a").await?;
     let mut tasks = JoinSet::new();
     for number in 0..8 {
-        let turn = node.first_turn(&ready).activity(format!("activity-{number}"));
+        let turn = node
+            .first_turn(&ready)
+            .activity(format!("activity-{number}"));
         let turn = turn.keeping_the_lease().build();
         let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
@@ -269,7 +299,11 @@ async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> Checked {
     let [(turn, _)] = applied.as_slice() else {
         let answers: Vec<_> = outcomes.iter().map(|(_, answers)| answers).collect();
         let found = format!("{answers:?}");
-        return Err(CheckFailure::new("eight commits from one tail", "one Done", found));
+        return Err(CheckFailure::new(
+            "eight commits from one tail",
+            "one Done",
+            found,
+        ));
     };
     let history = env.history("a", turn.execution_id).await?;
     ensure_eq("the history", &history, &turn.events)

@@ -18,8 +18,14 @@ pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, closing_a_session_twice_succeeds),
     check!(OneOwner, a_commit_of_a_dead_session_is_fenced),
     check!(OneOwner, a_commit_of_a_closed_session_is_fenced),
-    check!(OneOwner, a_dead_sessions_instance_is_ready_with_the_crash_counted),
-    check!(OneOwner, a_dead_sessions_instance_is_ready_without_a_message),
+    check!(
+        OneOwner,
+        a_dead_sessions_instance_is_ready_with_the_crash_counted
+    ),
+    check!(
+        OneOwner,
+        a_dead_sessions_instance_is_ready_without_a_message
+    ),
     check!(OneOwner, crashes_add_up_until_a_commit),
     check!(OneOwner, a_closed_session_counts_no_crash),
     check!(OneOwner, a_release_counts_no_crash),
@@ -32,7 +38,12 @@ async fn session_ids_are_never_used_again(env: Env) -> Checked {
     for _ in 0..5 {
         let node = env.node().await?;
         let is_new = ids.insert(node.session);
-        ensure(is_new, "the id of a new session", "one that is new", node.session)?;
+        ensure(
+            is_new,
+            "the id of a new session",
+            "one that is new",
+            node.session,
+        )?;
         node.close().await?;
     }
     Ok(())
@@ -48,8 +59,15 @@ async fn heartbeats_keep_what_a_session_holds(env: Env) -> Checked {
         let now_ms = env.now_ms();
         let report = node.provider.heartbeat(node.session, now_ms).await?;
         let what = "the store's time in the answer to a heartbeat";
-        ensure(report.now_ms >= before_ms, what, "not in the past", report.now_ms)?;
-        other.finds_no_instance("`a` is held by a living session").await?;
+        ensure(
+            report.now_ms >= before_ms,
+            what,
+            "not in the past",
+            report.now_ms,
+        )?;
+        other
+            .finds_no_instance("`a` is held by a living session")
+            .await?;
     }
     node.commit_done(node.first_turn(&ready).build()).await?;
     Ok(())
@@ -93,7 +111,12 @@ async fn a_commit_of_a_dead_session_is_fenced(env: Env) -> Checked {
     env.time.pass_short().await;
     let held = heir.take("a").await?;
     let higher = held.lease.token > lost.lease.token;
-    ensure(higher, "the new lease", "a higher token", (&held.lease, &lost.lease))?;
+    ensure(
+        higher,
+        "the new lease",
+        "a higher token",
+        (&held.lease, &lost.lease),
+    )?;
     let outcome = dead.commit(dead.first_turn(&lost).build()).await?;
     ensure_eq("the zombie's commit", outcome, CommitOutcome::Fenced)?;
     dead.release(&lost, None).await?;
@@ -127,7 +150,11 @@ async fn a_dead_sessions_instance_is_ready_without_a_message(env: Env) -> Checke
     heir.finds_no_instance("`a` is held").await?;
     env.time.pass_short().await;
     let held = heir.take("a").await?;
-    ensure_eq("its messages and crashes", (held.messages.len(), held.crashes), (0, 1))
+    ensure_eq(
+        "its messages and crashes",
+        (held.messages.len(), held.crashes),
+        (0, 1),
+    )
 }
 
 async fn crashes_add_up_until_a_commit(env: Env) -> Checked {
@@ -151,7 +178,11 @@ async fn a_closed_session_counts_no_crash(env: Env) -> Checked {
     closing.take("a").await?;
     closing.close().await?;
     let ready = node.take("a").await?;
-    ensure_eq("messages and crashes", (ready.messages.len(), ready.crashes), (1, 0))
+    ensure_eq(
+        "messages and crashes",
+        (ready.messages.len(), ready.crashes),
+        (1, 0),
+    )
 }
 
 async fn a_release_counts_no_crash(env: Env) -> Checked {
@@ -164,7 +195,10 @@ async fn a_release_counts_no_crash(env: Env) -> Checked {
 
 async fn a_session_that_may_end_is_told_as_due(env: Env) -> Checked {
     let (mortal, node) = (env.mortal_node().await?, env.node().await?);
-    mortal.begin("a", |turn| turn.keeping_the_lease().activity("charge").claiming(1))
+    mortal
+        .begin("a", |turn| {
+            turn.keeping_the_lease().activity("charge").claiming(1)
+        })
         .await?;
     let latest_ms = env.store_time_ms().await? + env.time.short_ms() + 1;
     let is_told = |due: Option<u64>| due.is_some_and(|due_ms| due_ms <= latest_ms);
@@ -185,8 +219,18 @@ async fn a_clock_that_runs_backwards_ends_no_session(env: Env) -> Checked {
         let fetched = env.provider().fetch_instances(other.session, 9, skewed_ms);
         let fetched = fetched.await?;
         let what = format!("the store's time when the caller's is {skewed_ms}");
-        ensure(fetched.now_ms >= now_ms, what, "not in the past", fetched.now_ms)?;
-        ensure(fetched.instances.is_empty(), "what is handed out", "nothing", &fetched)?;
+        ensure(
+            fetched.now_ms >= now_ms,
+            what,
+            "not in the past",
+            fetched.now_ms,
+        )?;
+        ensure(
+            fetched.instances.is_empty(),
+            "what is handed out",
+            "nothing",
+            &fetched,
+        )?;
     }
     node.commit_done(node.first_turn(&ready).build()).await?;
     Ok(())

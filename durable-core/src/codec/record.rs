@@ -1,0 +1,166 @@
+//! What a store keeps besides history: messages, work items, statuses and failures,
+//! as bytes that survive upgrades.
+//!
+//! They share the envelope, the rules and the guarantees of history entries; their
+//! kinds have numbers of their own, which never meet those of events.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::error::{DecodeError, EncodeError};
+use super::{envelope, payload};
+use crate::failure::Failure;
+use crate::provider::{InstanceStatus, Message, WorkItem};
+
+/// Defines [`RecordKind`] from one list of `number Name "what it is called"`.
+macro_rules! record_kinds {
+    ($( $number:literal $kind:ident $name:literal, )*) => {
+        /// What an encoded record is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum RecordKind {
+            $(
+                #[doc = concat!("A ", $name, ".")]
+                $kind,
+            )*
+        }
+
+        impl RecordKind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[ $( Self::$kind, )* ];
+
+            /// The number in the envelope; never given to another kind.
+            pub const fn number(self) -> u16 {
+                match self {
+                    $( Self::$kind => $number, )*
+                }
+            }
+
+            /// What it is called.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $( Self::$kind => $name, )*
+                }
+            }
+        }
+    };
+}
+
+record_kinds! {
+    256 StartMessage "start message",
+    257 ActivityFinishedMessage "activity message",
+    258 TimerFiredMessage "timer message",
+    259 SubOrchestrationFinishedMessage "sub-orchestration message",
+    260 ExternalRaisedMessage "event message",
+    261 PromiseSettledMessage "promise message",
+    262 CancelMessage "cancel message",
+    263 TerminateMessage "terminate message",
+    512 WorkItem "work item",
+    768 PendingStatus "pending status",
+    769 RunningStatus "running status",
+    770 SuspendedStatus "suspended status",
+    771 CompletedStatus "completed status",
+    772 FailedStatus "failed status",
+    773 TerminatedStatus "terminated status",
+    1024 Failure "failure",
+}
+
+impl RecordKind {
+    /// The kind with this number, if this release knows it.
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.number() == number)
+    }
+}
+
+impl fmt::Display for RecordKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Defines the pair of functions for one sort of record.
+macro_rules! record_functions {
+    ($(
+        $(#[$encode_doc:meta])* $encode:ident
+        $(#[$decode_doc:meta])* $decode:ident
+        $what:literal $type:ty, $write:ident, $read:ident;
+    )*) => {$(
+        $(#[$encode_doc])*
+        pub fn $encode(value: &$type) -> Result<Vec<u8>, EncodeError> {
+            let mut out = Vec::new();
+            payload::record::$write(value, &mut out)?;
+            Ok(out)
+        }
+
+        $(#[$decode_doc])*
+        pub fn $decode(bytes: &[u8]) -> Result<$type, DecodeError> {
+            let opened = envelope::open(bytes)?;
+            let unknown = DecodeError::UnknownRecord { expected: $what, number: opened.kind };
+            let Some(kind) = RecordKind::from_number(opened.kind) else {
+                return Err(unknown);
+            };
+            payload::record::check_revision(kind, opened.revision)?;
+            match payload::record::$read(kind, opened.payload) {
+                Ok(Some(value)) => Ok(value),
+                Ok(None) => Err(unknown),
+                Err(fault) => Err(DecodeError::InvalidRecord {
+                    kind,
+                    revision: opened.revision,
+                    fault,
+                }),
+            }
+        }
+    )*};
+}
+
+record_functions! {
+    /// Encodes a message. It fails only for one that is too large.
+    ///
+    /// ```
+    /// use durable_core::provider::{Message, MessageBody};
+    /// use durable_core::{decode_message, encode_message};
+    ///
+    /// let message = Message {
+    ///     message_id: "m1".into(),
+    ///     body: MessageBody::Cancel { reason: "too late".into() },
+    /// };
+    /// let bytes = encode_message(&message)?;
+    /// assert_eq!(decode_message(&bytes).as_ref(), Ok(&message));
+    /// # Ok::<(), durable_core::EncodeError>(())
+    /// ```
+    encode_message
+    /// Decodes what [`encode_message`] returned, in this release or an earlier one.
+    decode_message
+    "message" Message, write_message, read_message;
+
+    /// Encodes a work item. It fails only for one that is too large.
+    encode_work_item
+    /// Decodes what [`encode_work_item`] returned, in this release or an earlier one.
+    decode_work_item
+    "work item" WorkItem, write_work_item, read_work_item;
+
+    /// Encodes a status. It fails only for one that is too large.
+    ///
+    /// ```
+    /// use durable_core::provider::InstanceStatus;
+    /// use durable_core::{decode_status, encode_status};
+    ///
+    /// let status = InstanceStatus::Completed { output: "42".into() };
+    /// let bytes = encode_status(&status)?;
+    /// assert_eq!(decode_status(&bytes).as_ref(), Ok(&status));
+    /// # Ok::<(), durable_core::EncodeError>(())
+    /// ```
+    encode_status
+    /// Decodes what [`encode_status`] returned, in this release or an earlier one.
+    decode_status
+    "status" InstanceStatus, write_status, read_status;
+
+    /// Encodes a failure. It fails only for one that is too large.
+    encode_failure
+    /// Decodes what [`encode_failure`] returned, in this release or an earlier one.
+    decode_failure
+    "failure" Failure, write_failure, read_failure;
+}

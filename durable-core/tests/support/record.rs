@@ -1,0 +1,362 @@
+//! Records of every kind: samples for the golden files, and strategies.
+
+use durable_core::provider::{
+    InstanceStatus, Message, MessageBody, StartInstance, WorkItem, WorkKey,
+};
+use durable_core::{
+    ActivityOptions, DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent,
+    RetryPolicy, decode_failure, decode_message, decode_status, decode_work_item, encode_failure,
+    encode_message, encode_status, encode_work_item,
+};
+use proptest::option::of;
+use proptest::prelude::*;
+use serde::de::DeserializeOwned;
+
+use super::strategy::{
+    any_execution, any_failure, any_number, any_options, any_outcome, any_parent, any_source, text,
+};
+use super::text::any_text;
+
+/// Any record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    Message(Message),
+    WorkItem(WorkItem),
+    Status(InstanceStatus),
+    Failure(Failure),
+}
+
+/// The sorts of record: each has a decoder of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Message,
+    WorkItem,
+    Status,
+    Failure,
+}
+
+impl Sort {
+    pub(crate) const ALL: [Self; 4] = [Self::Message, Self::WorkItem, Self::Status, Self::Failure];
+
+    pub(crate) fn decode(self, bytes: &[u8]) -> Result<Record, DecodeError> {
+        match self {
+            Self::Message => decode_message(bytes).map(Record::Message),
+            Self::WorkItem => decode_work_item(bytes).map(Record::WorkItem),
+            Self::Status => decode_status(bytes).map(Record::Status),
+            Self::Failure => decode_failure(bytes).map(Record::Failure),
+        }
+    }
+
+    /// Reads the JSON of a record.
+    pub(crate) fn from_json(self, json: &str) -> Record {
+        fn read<T: DeserializeOwned>(json: &str) -> T {
+            serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
+        }
+        match self {
+            Self::Message => Record::Message(read(json)),
+            Self::WorkItem => Record::WorkItem(read(json)),
+            Self::Status => Record::Status(read(json)),
+            Self::Failure => Record::Failure(read(json)),
+        }
+    }
+}
+
+impl Record {
+    pub(crate) fn sort(&self) -> Sort {
+        match self {
+            Self::Message(_) => Sort::Message,
+            Self::WorkItem(_) => Sort::WorkItem,
+            Self::Status(_) => Sort::Status,
+            Self::Failure(_) => Sort::Failure,
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        match self {
+            Self::Message(message) => encode_message(message),
+            Self::WorkItem(item) => encode_work_item(item),
+            Self::Status(status) => encode_status(status),
+            Self::Failure(failure) => encode_failure(failure),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        match self {
+            Self::Message(message) => serde_json::to_string_pretty(message),
+            Self::WorkItem(item) => serde_json::to_string_pretty(item),
+            Self::Status(status) => serde_json::to_string_pretty(status),
+            Self::Failure(failure) => serde_json::to_string_pretty(failure),
+        }
+        .expect("records are JSON")
+    }
+}
+
+fn declined() -> Failure {
+    Failure::application("card_declined", "the bank said no: «无余额»")
+        .with_details(r#"{"code":51}"#)
+        .not_retryable()
+}
+
+fn message(id: &str, body: MessageBody) -> Record {
+    Record::Message(Message {
+        message_id: id.into(),
+        body,
+    })
+}
+
+/// One record or more of every kind, each with the name of its golden file.
+pub(crate) fn samples() -> Vec<(&'static str, Record)> {
+    let mut samples = messages();
+    samples.extend(work_items());
+    samples.extend(statuses());
+    samples.push(("failure.plain", Record::Failure(Failure::cancelled("late"))));
+    samples.push(("failure.full", Record::Failure(declined())));
+    samples
+}
+
+fn messages() -> Vec<(&'static str, Record)> {
+    let (execution_id, source_event_id) = (ExecutionId::new(3), EventId::new(300));
+    let start = |version: Option<&str>, parent| {
+        MessageBody::Start(StartInstance {
+            name: "fulfil".into(),
+            version: version.map(Into::into),
+            input: r#"{"order":7}"#.into(),
+            parent,
+        })
+    };
+    let parent = Parent {
+        instance: "order-7".into(),
+        execution_id,
+        event_id: source_event_id,
+    };
+    let activity = |result| MessageBody::ActivityFinished {
+        execution_id,
+        source_event_id,
+        result,
+    };
+    let child = |result| MessageBody::SubOrchestrationFinished {
+        execution_id,
+        source_event_id,
+        result,
+    };
+    let promise = |resolution| MessageBody::PromiseSettled {
+        execution_id,
+        number: 4,
+        resolution,
+    };
+    let timer = MessageBody::TimerFired {
+        execution_id,
+        source_event_id,
+        fire_at_ms: 1_767_225_600_000,
+    };
+    let raised = MessageBody::ExternalRaised {
+        name: "approval".into(),
+        data: "true".into(),
+    };
+    let cancel = MessageBody::Cancel {
+        reason: "the customer left".into(),
+    };
+    let terminate = MessageBody::Terminate {
+        reason: "déjà payé".into(),
+    };
+    vec![
+        ("message.start", message("s-1", start(None, None))),
+        (
+            "message.start.child",
+            message("order-7/3/300", start(Some("1.4.0"), Some(parent))),
+        ),
+        (
+            "message.activity.completed",
+            message("activity/3/300", activity(Ok("42".into()))),
+        ),
+        (
+            "message.activity.failed",
+            message("activity/3/300", activity(Err(declined()))),
+        ),
+        ("message.timer", message("timer/3/300", timer)),
+        (
+            "message.child.completed",
+            message("c", child(Ok("42".into()))),
+        ),
+        ("message.child.failed", message("c", child(Err(declined())))),
+        ("message.event", message("m-1", raised)),
+        (
+            "message.promise.resolved",
+            message("p", promise(Ok("null".into()))),
+        ),
+        (
+            "message.promise.rejected",
+            message("p", promise(Err(declined()))),
+        ),
+        ("message.cancel", message("c", cancel)),
+        ("message.terminate", message("t", terminate)),
+    ]
+}
+
+fn work_items() -> Vec<(&'static str, Record)> {
+    let item = |options| {
+        Record::WorkItem(WorkItem {
+            key: WorkKey {
+                instance: "order-7".into(),
+                execution_id: ExecutionId::new(3),
+                event_id: EventId::new(300),
+            },
+            name: "charge".into(),
+            input: r#"{"amount":12}"#.into(),
+            options,
+            scheduled_at_ms: 1_767_225_600_000,
+        })
+    };
+    let options = ActivityOptions {
+        queue: Some("gpu".into()),
+        retry: RetryPolicy {
+            max_attempts: 7,
+            first_backoff_ms: 100,
+            backoff_percent: 250,
+            max_backoff_ms: 60_000,
+            jitter_percent: 20,
+        },
+        attempt_timeout_ms: Some(30_000),
+        total_timeout_ms: Some(3_600_000),
+    };
+    vec![
+        ("work_item.plain", item(ActivityOptions::default())),
+        ("work_item.full", item(options)),
+    ]
+}
+
+fn statuses() -> Vec<(&'static str, Record)> {
+    let panicked = Failure::new(FailureKind::Panicked, "index out of bounds");
+    vec![
+        ("status.pending", Record::Status(InstanceStatus::Pending)),
+        ("status.running", Record::Status(InstanceStatus::Running)),
+        (
+            "status.suspended",
+            Record::Status(InstanceStatus::Suspended { failure: panicked }),
+        ),
+        (
+            "status.completed",
+            Record::Status(InstanceStatus::Completed {
+                output: r#"{"paid":true}"#.into(),
+            }),
+        ),
+        (
+            "status.failed",
+            Record::Status(InstanceStatus::Failed {
+                failure: declined(),
+            }),
+        ),
+        (
+            "status.terminated",
+            Record::Status(InstanceStatus::Terminated {
+                failure: Failure::new(FailureKind::Terminated, "by hand"),
+            }),
+        ),
+    ]
+}
+
+/// Any record.
+pub(crate) fn any_record() -> impl Strategy<Value = Record> {
+    prop_oneof![
+        4 => any_message().prop_map(Record::Message).boxed(),
+        1 => any_work_item().prop_map(Record::WorkItem).boxed(),
+        1 => any_status().prop_map(Record::Status).boxed(),
+        1 => any_failure().prop_map(Record::Failure).boxed(),
+    ]
+}
+
+fn any_message() -> impl Strategy<Value = Message> {
+    (text(), any_body()).prop_map(|(message_id, body)| Message { message_id, body })
+}
+
+fn any_body() -> impl Strategy<Value = MessageBody> {
+    let place = || (any_execution(), any_source());
+    let start = (text(), of(text()), text(), of(any_parent())).prop_map(
+        |(name, version, input, parent)| {
+            MessageBody::Start(StartInstance {
+                name,
+                version,
+                input,
+                parent,
+            })
+        },
+    );
+    let activity =
+        (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
+            MessageBody::ActivityFinished {
+                execution_id,
+                source_event_id,
+                result,
+            }
+        });
+    let timer =
+        (place(), any_number()).prop_map(|((execution_id, source_event_id), fire_at_ms)| {
+            MessageBody::TimerFired {
+                execution_id,
+                source_event_id,
+                fire_at_ms,
+            }
+        });
+    let child = (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
+        MessageBody::SubOrchestrationFinished {
+            execution_id,
+            source_event_id,
+            result,
+        }
+    });
+    let raised =
+        (text(), text()).prop_map(|(name, data)| MessageBody::ExternalRaised { name, data });
+    let promise = (any_execution(), any_number(), any_outcome()).prop_map(
+        |(execution_id, number, resolution)| MessageBody::PromiseSettled {
+            execution_id,
+            number,
+            resolution,
+        },
+    );
+    prop_oneof![
+        start.boxed(),
+        activity.boxed(),
+        timer.boxed(),
+        child.boxed(),
+        raised.boxed(),
+        promise.boxed(),
+        any_text()
+            .prop_map(|reason| MessageBody::Cancel { reason })
+            .boxed(),
+        any_text()
+            .prop_map(|reason| MessageBody::Terminate { reason })
+            .boxed(),
+    ]
+}
+
+fn any_work_item() -> impl Strategy<Value = WorkItem> {
+    let key = (text(), any_execution(), any_source());
+    (key, text(), text(), any_options(), any_number()).prop_map(
+        |((instance, execution_id, event_id), name, input, options, scheduled_at_ms)| WorkItem {
+            key: WorkKey {
+                instance,
+                execution_id,
+                event_id,
+            },
+            name,
+            input,
+            options,
+            scheduled_at_ms,
+        },
+    )
+}
+
+fn any_status() -> impl Strategy<Value = InstanceStatus> {
+    let suspended = any_failure().prop_map(|failure| InstanceStatus::Suspended { failure });
+    let completed = text().prop_map(|output| InstanceStatus::Completed { output });
+    let failed = any_failure().prop_map(|failure| InstanceStatus::Failed { failure });
+    let terminated = any_failure().prop_map(|failure| InstanceStatus::Terminated { failure });
+    prop_oneof![
+        Just(InstanceStatus::Pending),
+        Just(InstanceStatus::Running),
+        suspended.boxed(),
+        completed.boxed(),
+        failed.boxed(),
+        terminated.boxed(),
+    ]
+}

@@ -1,0 +1,221 @@
+//! The measurements, each with its judgement.
+
+use std::time::{Duration, Instant};
+
+use durable_provider_sqlite::SqliteProvider;
+use futures::future::join_all;
+
+use crate::work::{FAN_OUT, GATED, GO, ONE, SEQUENCE, Stamps, node};
+
+const INSTANCES: u64 = 1_000;
+const STEPS: u64 = 5;
+const LONG: u64 = 10_000;
+const RESTARTED: u64 = 10_000;
+
+fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
+    let verdict = if is_kept { "kept" } else { "MISSED" };
+    println!("{what:<58} {value:>9.3}   {bound:<12} {verdict}");
+}
+
+/// 1,000 orchestrations of 5 sequential activities; answers the time of one step.
+pub(crate) async fn throughput() -> Duration {
+    let (mut raw, mut ours) = (Duration::MAX, Duration::MAX);
+    for _ in 0..3 {
+        raw = raw.min(crate::raw::throughput(INSTANCES, STEPS));
+        let (took, turns, transactions) = sequences().await;
+        ours = ours.min(took);
+        println!("throughput: {turns} turns in {transactions} transactions, {took:?}");
+        let per_step = (turns - INSTANCES) as f64 / (INSTANCES * STEPS) as f64;
+        judge(
+            "durable commits per activity step",
+            per_step,
+            "<= 1.1",
+            per_step <= 1.1,
+        );
+    }
+    let ratio = raw.as_secs_f64() / ours.as_secs_f64();
+    let turns = (INSTANCES * (STEPS + 1)) as f64;
+    println!(
+        "throughput: raw {:.0} turns/s, ours {:.0} turns/s (each its best of 3)",
+        turns / raw.as_secs_f64(),
+        turns / ours.as_secs_f64()
+    );
+    judge(
+        "1,000 x 5 activities: share of the raw rate",
+        ratio,
+        ">= 0.5",
+        ratio >= 0.5,
+    );
+    ours / (INSTANCES * STEPS) as u32
+}
+
+async fn sequences() -> (Duration, u64, u64) {
+    let directory = tempfile::tempdir().unwrap();
+    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let runtime = node(&provider, Stamps::default()).await;
+    let client = runtime.client();
+    let before = provider.statistics();
+    let began = Instant::now();
+    let runs = (0..INSTANCES).map(|number| {
+        let client = client.clone();
+        async move {
+            let start = client.start(SEQUENCE, format!("sequence-{number}"), &STEPS);
+            let instance = start.await.unwrap();
+            assert_eq!(instance.wait().await.unwrap(), STEPS);
+        }
+    });
+    join_all(runs).await;
+    let took = began.elapsed();
+    let after = provider.statistics();
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let turns = after.turns - before.turns;
+    (took, turns, after.transactions - before.transactions)
+}
+
+/// One orchestration of 10,000 sequential activities.
+pub(crate) async fn long() {
+    let directory = tempfile::tempdir().unwrap();
+    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let stamps = Stamps::default();
+    let runtime = node(&provider, stamps.clone()).await;
+    let instance = runtime
+        .client()
+        .start(SEQUENCE, "long", &LONG)
+        .await
+        .unwrap();
+    assert_eq!(instance.wait().await.unwrap(), LONG);
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let stamps = stamps.take();
+    let span = |from: usize, to: usize| stamps[to].duration_since(stamps[from]);
+    // The best window of each end: a neighbour's burst is not ours.
+    let best = |from: usize| {
+        let windows = (from..from + 900).step_by(100).map(|at| span(at, at + 99));
+        windows.min().unwrap_or_default()
+    };
+    let (first, last) = (best(0), best(LONG as usize - 1_000));
+    println!(
+        "long: first 1,000 in {:?}, last 1,000 in {:?}",
+        span(0, 999),
+        span(LONG as usize - 1_000, LONG as usize - 1)
+    );
+    let ratio = last.as_secs_f64() / first.as_secs_f64();
+    judge(
+        "10,000 steps: last against first 1,000",
+        ratio,
+        "<= 1.3",
+        ratio <= 1.3,
+    );
+}
+
+/// One orchestration that waits for 10,000 activities at once.
+pub(crate) async fn join(per_step: Option<Duration>) {
+    let per_step = match per_step {
+        Some(per_step) => per_step,
+        None => sequences().await.0 / (INSTANCES * STEPS) as u32,
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let runtime = node(&provider, Stamps::default()).await;
+    let began = Instant::now();
+    let instance = runtime
+        .client()
+        .start(FAN_OUT, "join", &LONG)
+        .await
+        .unwrap();
+    assert_eq!(instance.wait().await.unwrap(), LONG);
+    let took = began.elapsed();
+    runtime.shutdown(Duration::from_secs(5)).await;
+    println!("join: {LONG} activities in {took:?}; a step of the first workload {per_step:?}");
+    let ratio = per_step.as_secs_f64() / (took.as_secs_f64() / LONG as f64);
+    judge(
+        "join over 10,000: share of the rate above",
+        ratio,
+        ">= 0.5",
+        ratio >= 0.5,
+    );
+}
+
+/// A one-activity orchestration on an idle system.
+pub(crate) async fn latency() {
+    const RUNS: u64 = 200;
+    let directory = tempfile::tempdir().unwrap();
+    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let runtime = node(&provider, Stamps::default()).await;
+    let mut raw = crate::raw::OneByOne::open();
+    let (mut ours, mut limits) = (Vec::new(), Vec::new());
+    for number in 0..RUNS {
+        let began = Instant::now();
+        let start = runtime.client().start(ONE, format!("one-{number}"), &1);
+        let instance = start.await.unwrap();
+        assert_eq!(instance.wait().await.unwrap(), 2);
+        ours.push(began.elapsed());
+        limits.push(raw.orchestration());
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    ours.sort();
+    limits.sort();
+    let middle = RUNS as usize / 2;
+    println!(
+        "latency: raw p50 {:?}, ours p50 {:?} p95 {:?}",
+        limits[middle],
+        ours[middle],
+        ours[RUNS as usize * 95 / 100]
+    );
+    let ratio = ours[middle].as_secs_f64() / limits[middle].as_secs_f64();
+    judge(
+        "one activity on an idle system: against raw",
+        ratio,
+        "<= 2",
+        ratio <= 2.0,
+    );
+}
+
+/// 10,000 half-finished instances, and a new process.
+pub(crate) async fn restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.db");
+    let provider = SqliteProvider::open(&path).unwrap();
+    let runtime = node(&provider, Stamps::default()).await;
+    let client = runtime.client();
+    for first in (0..RESTARTED).step_by(500) {
+        let halves = (first..first + 500).map(|number| {
+            let client = client.clone();
+            async move {
+                let start = client.start(GATED, format!("gated-{number}"), &0);
+                let instance = start.await.unwrap();
+                // Started, scheduled, completed, subscribed: it waits for its event.
+                while instance.record().await.unwrap().last_event_id.get() < 4 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            }
+        });
+        join_all(halves).await;
+    }
+    drop((runtime, client));
+    while provider.handles() > 1 {
+        tokio::task::yield_now().await;
+    }
+    drop(provider);
+
+    let began = Instant::now();
+    let provider = SqliteProvider::open(&path).unwrap();
+    let opened = began.elapsed();
+    let runtime = node(&provider, Stamps::default()).await;
+    let instance = runtime.client().instance(GATED, "gated-0");
+    instance.raise(GO, &0).await.unwrap();
+    let _: u64 = instance.wait().await.unwrap();
+    let first = began.elapsed();
+    let memory = crate::work::resident_mib();
+    println!(
+        "restart: opened after {opened:?}, one of {RESTARTED} finished after {first:?}, \
+         {memory:.0} MiB resident"
+    );
+    let seconds = first.as_secs_f64();
+    judge(
+        "restart: seconds to the first finished instance",
+        seconds,
+        "<= 1",
+        seconds <= 1.0,
+    );
+    runtime.shutdown(Duration::from_secs(5)).await;
+}

@@ -1,0 +1,155 @@
+//! The raw limit: the rows that orchestrations need, written by rusqlite alone, with
+//! the schema and the settings of the provider.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, params};
+use tempfile::TempDir;
+
+use durable_provider_sqlite::SqliteProvider;
+
+/// How many turns share a transaction.
+const BATCH: usize = 64;
+/// About the size of the entries and records of the workload.
+const ENTRY: [u8; 60] = [7; 60];
+const START: [u8; 70] = [7; 70];
+const ITEM: [u8; 90] = [7; 90];
+
+const HISTORY: &str =
+    "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, 1, ?2, ?3)";
+const WORK: &str = "INSERT INTO work (instance_key, execution_id, event_id, queue, session_id, token, ready_at_ms, ready_number, failures, crashes, is_cancelled, heartbeat, item) VALUES (?1, 1, ?2, '', 1, ?3, 1700000000000, ?3, 0, 0, 0, NULL, ?4)";
+const FINISH: &str =
+    "DELETE FROM work WHERE instance_key = ?1 AND execution_id = 1 AND event_id = ?2";
+const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, commit_answer = ?4 WHERE key = ?1";
+const RECORD: &str = "INSERT INTO record (key, id, name, status, created_at_ms, start_message_id, start_execution_id) VALUES (?1, ?2, 'sequence', x'00', 1700000000000, ?2, 1)";
+const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, session_id, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
+const INBOX: &str =
+    "INSERT INTO inbox (instance_key, seq, message_id, message) VALUES (?1, 1, ?2, ?3)";
+const TAKE: &str = "DELETE FROM inbox WHERE instance_key = ?1 AND seq = 1";
+const HOLD: &str = "UPDATE instance SET session_id = ?2, token = 1, given_seq = 1, ready_at_ms = NULL, ready_number = NULL WHERE key = ?1";
+const STATUS: &str =
+    "UPDATE record SET version = '1.0.0', status = x'0102030405060708' WHERE key = ?1";
+
+/// A file with the provider's schema and a plain connection to it.
+struct Raw {
+    _directory: TempDir,
+    connection: Connection,
+}
+
+impl Raw {
+    fn open() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("raw.db");
+        drop(SqliteProvider::open(&path).unwrap());
+        let connection = Connection::open(&path).unwrap();
+        connection.set_prepared_statement_cache_capacity(64);
+        let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY";
+        connection.execute_batch(settings).unwrap();
+        Self {
+            _directory: directory,
+            connection,
+        }
+    }
+
+    fn run(&self, text: &str, parameters: impl rusqlite::Params) {
+        let mut statement = self.connection.prepare_cached(text).unwrap();
+        statement.execute(parameters).unwrap();
+    }
+
+    fn start(&self, key: i64) {
+        let id = format!("sequence-{key}");
+        self.run(RECORD, params![key, id]);
+        self.run(INSTANCE, [key]);
+        self.run(INBOX, params![key, id, START]);
+    }
+
+    fn append(&self, key: i64, events: [i64; 2]) {
+        for event in events {
+            self.run(HISTORY, params![key, event, ENTRY]);
+        }
+    }
+
+    fn step(&self, key: i64, last: i64) {
+        self.run(STEP, params![key, last, [7_u8; 16], [7_u8; 41]]);
+    }
+
+    /// Started and the first activity scheduled.
+    fn first_turn(&self, key: i64) {
+        self.append(key, [1, 2]);
+        self.run(TAKE, [key]);
+        self.run(WORK, params![key, 2, key, ITEM]);
+        self.run(STATUS, [key]);
+        self.step(key, 2);
+    }
+
+    /// An activity completed and the next scheduled.
+    fn next_turn(&self, key: i64, turn: i64) {
+        let events = [turn * 2 + 1, turn * 2 + 2];
+        self.append(key, events);
+        self.run(FINISH, [key, turn * 2]);
+        self.run(WORK, params![key, turn * 2 + 2, key, ITEM]);
+        self.step(key, turn * 2 + 2);
+    }
+
+    /// The last activity completed and the orchestration too.
+    fn last_turn(&self, key: i64, turn: i64) {
+        self.append(key, [turn * 2 + 1, turn * 2 + 2]);
+        self.run(FINISH, [key, turn * 2]);
+        self.run(STATUS, [key]);
+        self.step(key, turn * 2 + 2);
+        self.run(HOLD, [key, 0]);
+    }
+
+    fn transaction(&self, write: impl FnOnce()) {
+        self.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        write();
+        self.connection.execute_batch("COMMIT").unwrap();
+    }
+}
+
+/// Writes what this many orchestrations of this many activities need, in batches.
+pub(crate) fn throughput(instances: u64, steps: u64) -> Duration {
+    let raw = Raw::open();
+    let keys: Vec<i64> = (1..=instances as i64).collect();
+    let batches = |write: &dyn Fn(i64)| {
+        for keys in keys.chunks(BATCH) {
+            raw.transaction(|| keys.iter().copied().for_each(write));
+        }
+    };
+    let began = Instant::now();
+    batches(&|key| raw.start(key));
+    batches(&|key| raw.run(HOLD, [key, 1]));
+    batches(&|key| raw.first_turn(key));
+    for turn in 1..steps as i64 {
+        batches(&|key| raw.next_turn(key, turn));
+    }
+    batches(&|key| raw.last_turn(key, steps as i64));
+    began.elapsed()
+}
+
+/// Orchestrations one after the other, every commit on its own.
+pub(crate) struct OneByOne {
+    raw: Raw,
+    last_key: i64,
+}
+
+impl OneByOne {
+    pub(crate) fn open() -> Self {
+        Self {
+            raw: Raw::open(),
+            last_key: 0,
+        }
+    }
+
+    /// The four commits of an orchestration with one activity.
+    pub(crate) fn orchestration(&mut self) -> Duration {
+        self.last_key += 1;
+        let (raw, key) = (&self.raw, self.last_key);
+        let began = Instant::now();
+        raw.transaction(|| raw.start(key));
+        raw.transaction(|| raw.run(HOLD, [key, 1]));
+        raw.transaction(|| raw.first_turn(key));
+        raw.transaction(|| raw.last_turn(key, 1));
+        began.elapsed()
+    }
+}

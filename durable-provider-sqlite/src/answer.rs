@@ -1,0 +1,113 @@
+//! The answer to a commit as it is kept beside the commit's id, so that the same
+//! commit sent again gets the same answer.
+//!
+//! Only what cannot be found elsewhere is kept: which work was claimed under which
+//! token. The items themselves stand in their rows, or in the history.
+
+use durable_core::ExecutionId;
+use durable_core::{EventId, provider::ClaimedWork};
+
+/// One claimed work item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claimed {
+    pub(crate) instance_key: i64,
+    pub(crate) execution_id: ExecutionId,
+    pub(crate) event_id: EventId,
+    pub(crate) token: u64,
+    pub(crate) attempt: u32,
+    pub(crate) crashes: u32,
+}
+
+const FLAG_BYTES: usize = 1;
+const CLAIMED_BYTES: usize = 40;
+
+impl Claimed {
+    pub(crate) fn new(instance_key: i64, work: &ClaimedWork) -> Self {
+        Self {
+            instance_key,
+            execution_id: work.lease.key.execution_id,
+            event_id: work.lease.key.event_id,
+            token: work.lease.token,
+            attempt: work.attempt,
+            crashes: work.crashes,
+        }
+    }
+}
+
+/// The bytes of an answer; none for the most common one.
+pub(crate) fn to_bytes(has_messages: bool, claimed: &[Claimed]) -> Option<Vec<u8>> {
+    if !has_messages && claimed.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(FLAG_BYTES + claimed.len() * CLAIMED_BYTES);
+    bytes.push(u8::from(has_messages));
+    for claimed in claimed {
+        bytes.extend(claimed.instance_key.to_le_bytes());
+        bytes.extend(claimed.execution_id.get().to_le_bytes());
+        bytes.extend(claimed.event_id.get().to_le_bytes());
+        bytes.extend(claimed.token.to_le_bytes());
+        bytes.extend(claimed.attempt.to_le_bytes());
+        bytes.extend(claimed.crashes.to_le_bytes());
+    }
+    Some(bytes)
+}
+
+/// An answer from its bytes; `None` if they are no answer.
+pub(crate) fn from_bytes(bytes: Option<&[u8]>) -> Option<(bool, Vec<Claimed>)> {
+    let Some(bytes) = bytes else {
+        return Some((false, Vec::new()));
+    };
+    let (flag, rest) = bytes.split_first()?;
+    let (items, remainder) = rest.as_chunks::<CLAIMED_BYTES>();
+    if *flag > 1 || !remainder.is_empty() {
+        return None;
+    }
+    let claimed = items.iter().map(claimed).collect::<Option<_>>()?;
+    Some((*flag == 1, claimed))
+}
+
+fn claimed(bytes: &[u8; CLAIMED_BYTES]) -> Option<Claimed> {
+    let (words, _) = bytes.as_chunks::<8>();
+    let [key, execution, event, token, counts] = words else {
+        return None;
+    };
+    let [a, b, c, d, e, f, g, h] = *counts;
+    Some(Claimed {
+        instance_key: i64::from_le_bytes(*key),
+        execution_id: ExecutionId::new(u64::from_le_bytes(*execution)),
+        event_id: EventId::new(u64::from_le_bytes(*event)),
+        token: u64::from_le_bytes(*token),
+        attempt: u32::from_le_bytes([a, b, c, d]),
+        crashes: u32::from_le_bytes([e, f, g, h]),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_survives() {
+        let claimed = |number: u64| Claimed {
+            instance_key: -7,
+            execution_id: ExecutionId::new(2),
+            event_id: EventId::new(3 + number),
+            token: u64::MAX,
+            attempt: 1,
+            crashes: 4,
+        };
+        assert_eq!(from_bytes(None), Some((false, Vec::new())));
+        assert_eq!(to_bytes(false, &[]), None);
+        for claims in [vec![], vec![claimed(0)], vec![claimed(1), claimed(2)]] {
+            let bytes = to_bytes(true, &claims);
+            assert_eq!(from_bytes(bytes.as_deref()), Some((true, claims)));
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_none() {
+        assert_eq!(from_bytes(Some(&[])), None);
+        assert_eq!(from_bytes(Some(&[2])), None);
+        assert_eq!(from_bytes(Some(&[0; 40])), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! Where requests go: to the writer's thread and the readers of a file, or, in
+//! memory, to the one connection there is, at once and in the caller's own task.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use durable_core::provider::ProviderError;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::error::Step;
+use crate::options::SqliteOptions;
+use crate::reader::Readers;
+use crate::statistics::Counters;
+use crate::store::Store;
+use crate::wake::{Board, Waiting};
+use crate::writer::{Core, Writer, job};
+
+/// A store, whatever it lives in.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    pub(crate) board: Arc<Board>,
+    pub(crate) counters: Arc<Counters>,
+    home: Home,
+}
+
+#[derive(Debug)]
+enum Home {
+    File { writer: Writer, readers: Readers },
+    Memory(Box<Mutex<Core>>),
+}
+
+/// An answer that will come.
+#[derive(Debug)]
+pub(crate) struct Answer<T>(oneshot::Receiver<Result<T, ProviderError>>);
+
+impl<T> Answer<T> {
+    pub(crate) async fn get(self) -> Result<T, ProviderError> {
+        self.0.await.unwrap_or_else(|_| {
+            Err(ProviderError::Unknown {
+                reason: "the writer ended without an answer".into(),
+            })
+        })
+    }
+}
+
+impl Backend {
+    pub(crate) fn open(path: &Path, options: SqliteOptions) -> Result<Self, ProviderError> {
+        let (board, counters) = (Arc::<Board>::default(), Arc::<Counters>::default());
+        let core = Core::open(path, options, Arc::clone(&board), Arc::clone(&counters))?;
+        let writer = Writer::spawn(core, options, Arc::clone(&board))?;
+        let readers = Readers::spawn(path, options)?;
+        Ok(Self {
+            board,
+            counters,
+            home: Home::File { writer, readers },
+        })
+    }
+
+    pub(crate) fn open_in_memory(options: SqliteOptions) -> Result<Self, ProviderError> {
+        let (board, counters) = (Arc::<Board>::default(), Arc::<Counters>::default());
+        let core = Core::open_in_memory(options, Arc::clone(&board), Arc::clone(&counters))?;
+        Ok(Self {
+            board,
+            counters,
+            home: Home::Memory(Box::new(Mutex::new(core))),
+        })
+    }
+
+    /// Hands a step to the writer; requests are run in the order in which they are
+    /// handed over.
+    pub(crate) fn submit<T: Send + 'static>(
+        &self,
+        now_ms: Option<u64>,
+        step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+    ) -> Answer<T> {
+        let (job, answer) = job(now_ms, step);
+        match &self.home {
+            Home::File { writer, .. } => writer.send(job),
+            Home::Memory(core) => core
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .run(vec![job]),
+        }
+        Answer(answer)
+    }
+
+    /// Runs a step at this time and waits until it is on disk.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        now_ms: u64,
+        step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+    ) -> Result<T, ProviderError> {
+        self.submit(Some(now_ms), step).get().await
+    }
+
+    /// Runs a query.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Step<T> + Send + 'static,
+    ) -> Result<T, ProviderError> {
+        match &self.home {
+            Home::File { readers, .. } => readers.read(query).await,
+            Home::Memory(core) => {
+                let core = core.lock().unwrap_or_else(PoisonError::into_inner);
+                let connection = core.connection().ok_or_else(|| ProviderError::Unusable {
+                    reason: "the store in memory is gone".into(),
+                })?;
+                query(connection).map_err(crate::error::Fault::into_provider_error)
+            }
+        }
+    }
+
+    /// Counts somebody who waits for news, and has the writer look for it elsewhere.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let (waiting, is_first) = self.board.wait();
+        if let (true, Home::File { writer, .. }) = (is_first, &self.home) {
+            writer.look();
+        }
+        waiting
+    }
+}

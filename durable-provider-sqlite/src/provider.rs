@@ -1,0 +1,378 @@
+//! The contract as a thin layer over the store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use durable_core::provider::{
+    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InstanceFilter,
+    InstancePage, InstanceRecord, InstanceStatus, Interest, Lease, Message, OutgoingMessage,
+    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease,
+    WorkSettlement,
+};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
+use tokio::sync::Notify;
+
+use crate::backend::Backend;
+use crate::integrity::{self, IntegrityReport};
+use crate::limits;
+use crate::options::SqliteOptions;
+use crate::query;
+use crate::statistics::Statistics;
+use crate::turn::{Outgoing, PreparedTurn, Settlement, StartRequest};
+
+/// How many instances one transaction removes.
+const PURGE_TOGETHER: usize = 32;
+/// How many free pages a purge gives back to the file system at most.
+const VACUUM_PAGES: u32 = 1_024;
+
+/// The storage contract on SQLite.
+///
+/// A clone is another handle on the same store; the last one that is dropped closes
+/// it, without waiting for anything but the transaction at hand. Sessions that were
+/// not closed by then count as crashed.
+///
+/// ```
+/// use durable_core::provider::{Provider, SessionOptions};
+/// use durable_provider_sqlite::SqliteProvider;
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let provider = SqliteProvider::open_in_memory()?;
+/// let session = provider.open_session(SessionOptions::default(), 1_000).await?;
+/// let ready = provider.fetch_instances(session, 10, 1_000).await?;
+/// assert_eq!(ready.instances, []);
+/// # Ok::<(), durable_core::provider::ProviderError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct SqliteProvider {
+    backend: Arc<Backend>,
+    options: SqliteOptions,
+}
+
+impl SqliteProvider {
+    /// Opens the store in this file, which is created, for its owner only, if there
+    /// is none.
+    ///
+    /// What processes held that are dead is ready again.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ProviderError> {
+        Self::open_with(path, SqliteOptions::default())
+    }
+
+    /// As [`open`](Self::open), with these options.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: SqliteOptions,
+    ) -> Result<Self, ProviderError> {
+        let backend = Arc::new(Backend::open(path.as_ref(), options)?);
+        Ok(Self { backend, options })
+    }
+
+    /// A store that lives in memory and ends with its last handle, for tests. Every
+    /// call is done when it returns, so it also works in virtual time.
+    pub fn open_in_memory() -> Result<Self, ProviderError> {
+        Self::open_in_memory_with(SqliteOptions::default())
+    }
+
+    /// As [`open_in_memory`](Self::open_in_memory), with these options.
+    pub fn open_in_memory_with(options: SqliteOptions) -> Result<Self, ProviderError> {
+        let backend = Arc::new(Backend::open_in_memory(options)?);
+        Ok(Self { backend, options })
+    }
+
+    /// How many handles on this store there are in this process.
+    pub fn handles(&self) -> usize {
+        Arc::strong_count(&self.backend)
+    }
+
+    /// What was written since the store was opened.
+    pub fn statistics(&self) -> Statistics {
+        self.backend.counters.read()
+    }
+
+    /// Checks the whole file and decodes every record in it. It reads everything, on
+    /// a connection of its own, and blocks no writer.
+    pub async fn integrity_check(&self) -> Result<IntegrityReport, ProviderError> {
+        self.backend.read(integrity::check).await
+    }
+
+    /// Gives up to this many free pages back to the file system.
+    pub async fn vacuum(&self, max_pages: u32) -> Result<(), ProviderError> {
+        let vacuum = self.backend.submit(None, move |store| {
+            let text = format!("PRAGMA incremental_vacuum({max_pages})");
+            Ok(store.connection.execute_batch(&text)?)
+        });
+        vacuum.get().await
+    }
+}
+
+#[async_trait]
+impl Provider for SqliteProvider {
+    async fn open_session(
+        &self,
+        options: SessionOptions,
+        now_ms: u64,
+    ) -> Result<SessionId, ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.open_session(&options));
+        step.await
+    }
+
+    async fn heartbeat(
+        &self,
+        session: SessionId,
+        now_ms: u64,
+    ) -> Result<SessionReport, ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.heartbeat(session));
+        step.await
+    }
+
+    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.close_session(session));
+        step.await
+    }
+
+    async fn fetch_instances(
+        &self,
+        session: SessionId,
+        max: usize,
+        now_ms: u64,
+    ) -> Result<ReadyInstances, ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.fetch_instances(session, max));
+        step.await
+    }
+
+    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
+        let limits = self.options.limits;
+        let submitted: Vec<_> = turns
+            .into_iter()
+            .map(|turn| {
+                let prepared = PreparedTurn::new(turn, limits)?;
+                let step = self
+                    .backend
+                    .submit(None, move |store| store.commit(&prepared));
+                Ok(step)
+            })
+            .collect();
+        let mut outcomes = Vec::with_capacity(submitted.len());
+        for step in submitted {
+            outcomes.push(match step {
+                Ok(step) => step.get().await,
+                Err(error) => Err(error),
+            });
+        }
+        outcomes
+    }
+
+    async fn release(
+        &self,
+        leases: Vec<Lease>,
+        not_before_ms: Option<u64>,
+        now_ms: u64,
+    ) -> Result<(), ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.release(&leases, not_before_ms));
+        step.await
+    }
+
+    async fn fetch_work(
+        &self,
+        session: SessionId,
+        queues: &[Option<Name>],
+        max: usize,
+        now_ms: u64,
+    ) -> Result<WorkBatch, ProviderError> {
+        let queues = queues.to_vec();
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.fetch_work(session, &queues, max));
+        step.await
+    }
+
+    async fn settle_work(
+        &self,
+        settlements: Vec<WorkSettlement>,
+        now_ms: u64,
+    ) -> Result<Vec<bool>, ProviderError> {
+        let settlements = Settlement::prepare(settlements, self.options.limits)?;
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.settle_work(&settlements));
+        step.await
+    }
+
+    async fn heartbeat_work(
+        &self,
+        lease: &WorkLease,
+        details: Payload,
+        now_ms: u64,
+    ) -> Result<bool, ProviderError> {
+        self.options.limits.check_payload("heartbeat", &details)?;
+        let lease = lease.clone();
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.heartbeat_work(&lease, &details));
+        step.await
+    }
+
+    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.fire_timers(max));
+        step.await
+    }
+
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError> {
+        let request = StartRequest::new(instance, message, self.options.limits)?;
+        let id = instance.clone();
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.start(&id, &request, reuse));
+        step.await
+    }
+
+    async fn send(
+        &self,
+        messages: Vec<OutgoingMessage>,
+        now_ms: u64,
+    ) -> Result<Vec<SendOutcome>, ProviderError> {
+        let messages = Outgoing::from_client(messages, self.options.limits)?;
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.send(&messages));
+        step.await
+    }
+
+    async fn suspend(
+        &self,
+        instance: &InstanceId,
+        reason: Failure,
+        now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError> {
+        limits::check_failure(self.options.limits, &reason)?;
+        let id = instance.clone();
+        let status = InstanceStatus::Suspended { failure: reason };
+        let step = self
+            .backend
+            .write(now_ms, move |store| store.suspend(&id, &status));
+        step.await
+    }
+
+    async fn resume(
+        &self,
+        instance: &InstanceId,
+        now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError> {
+        let id = instance.clone();
+        let step = self.backend.write(now_ms, move |store| store.resume(&id));
+        step.await
+    }
+
+    async fn instance(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError> {
+        let id = instance.clone();
+        let read = self
+            .backend
+            .read(move |connection| query::instance(connection, &id));
+        read.await
+    }
+
+    async fn instances(
+        &self,
+        filter: &InstanceFilter,
+        after: Option<&InstanceId>,
+        max: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        let (filter, after) = (filter.clone(), after.cloned());
+        let read = self
+            .backend
+            .read(move |connection| query::instances(connection, &filter, after.as_ref(), max));
+        read.await
+    }
+
+    async fn executions(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Vec<ExecutionRecord>, ProviderError> {
+        let id = instance.clone();
+        let read = self
+            .backend
+            .read(move |connection| query::executions(connection, &id));
+        read.await
+    }
+
+    async fn history(
+        &self,
+        instance: &InstanceId,
+        execution_id: ExecutionId,
+        after: EventId,
+        max: usize,
+    ) -> Result<HistoryPage, ProviderError> {
+        let id = instance.clone();
+        let read = self
+            .backend
+            .read(move |connection| query::history(connection, &id, execution_id, after, max));
+        read.await
+    }
+
+    /// Looks for what to remove on a reader, and removes it in small transactions, so
+    /// that others get their turn in between.
+    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+        let Purge { filter, max } = purge.clone();
+        // It moves the store's clock also when there is nothing to remove.
+        self.backend.write(now_ms, |_| Ok(())).await?;
+        let (ids, has_more) = self
+            .backend
+            .read(move |connection| query::ended(connection, &filter, max))
+            .await?;
+        let mut report = PurgeReport {
+            instances: 0,
+            has_more,
+        };
+        for together in ids.chunks(PURGE_TOGETHER) {
+            let together = together.to_vec();
+            let step = self
+                .backend
+                .write(now_ms, move |store| store.purge(&together));
+            report.instances += step.await?;
+        }
+        if report.instances > 0 {
+            self.vacuum(VACUUM_PAGES).await?;
+        }
+        Ok(report)
+    }
+
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        interest: &Interest,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        let _waiting = self.backend.waiting();
+        let bell = Arc::new(Notify::new());
+        loop {
+            let board = &self.backend.board;
+            if let Some(seen) = board.look_or_leave_bell(session, interest, seen, &bell)? {
+                return Ok(seen);
+            }
+            bell.notified().await;
+        }
+    }
+}

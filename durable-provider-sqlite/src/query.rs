@@ -1,0 +1,253 @@
+//! Reading what was committed. Nothing here changes anything.
+
+use durable_core::provider::{
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
+    ProviderError, StatusKind,
+};
+use durable_core::{
+    EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
+    decode_entry,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::codec::{failure_of, status_kind, status_number, status_of};
+use crate::error::{Step, damaged};
+use crate::number::{int, limit, uint};
+use crate::sql;
+
+pub(crate) fn instance(connection: &Connection, id: &InstanceId) -> Step<Option<InstanceRecord>> {
+    let mut statement = connection.prepare_cached(sql::RECORD_READ)?;
+    let mut rows = statement.query([id.as_str()])?;
+    match rows.next()? {
+        Some(row) => Ok(Some(record(row)?)),
+        None => Ok(None),
+    }
+}
+
+pub(crate) fn instances(
+    connection: &Connection,
+    filter: &InstanceFilter,
+    after: Option<&InstanceId>,
+    max: usize,
+) -> Step<InstancePage> {
+    let mut page = InstancePage::default();
+    let mut has_more = false;
+    walk(connection, filter, after, |row| {
+        has_more = page.instances.len() >= max;
+        if !has_more {
+            page.instances.push(record_or_its_damage(row)?);
+        }
+        Ok(!has_more)
+    })?;
+    if has_more {
+        let last = page.instances.last().map(|record| &record.instance);
+        page.next = last.or(after).cloned();
+    }
+    Ok(page)
+}
+
+/// The ended instances that a filter means, at most `max`, and whether there are more.
+pub(crate) fn ended(
+    connection: &Connection,
+    filter: &InstanceFilter,
+    max: usize,
+) -> Step<(Vec<InstanceId>, bool)> {
+    let mut filter = filter.clone();
+    if filter.statuses.is_empty() {
+        filter.statuses = StatusKind::ALL.to_vec();
+    }
+    filter.statuses.retain(|status| status.is_ended());
+    if filter.statuses.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let mut ids = Vec::new();
+    let mut has_more = false;
+    walk(connection, &filter, None, |row| {
+        has_more = ids.len() >= max;
+        if !has_more {
+            ids.push(InstanceId::from(row.get::<_, String>(0)?));
+        }
+        Ok(!has_more)
+    })?;
+    Ok((ids, has_more))
+}
+
+/// Shows the rows that a filter means, by id, until `show` has seen enough.
+fn walk(
+    connection: &Connection,
+    filter: &InstanceFilter,
+    after: Option<&InstanceId>,
+    mut show: impl FnMut(&Row<'_>) -> Step<bool>,
+) -> Step<()> {
+    let prefix = filter.id_prefix.as_deref().unwrap_or_default();
+    let after = after.map(InstanceId::as_str);
+    let (from, is_inclusive) = match after {
+        Some(after) if after >= prefix => (after, false),
+        _ => (prefix, true),
+    };
+    let statuses = match filter.statuses.as_slice() {
+        [] => &StatusKind::ALL,
+        statuses => statuses,
+    };
+    let mask = statuses
+        .iter()
+        .fold(0_i64, |mask, status| mask | 1 << status_number(*status));
+    let before_ms = filter.updated_before_ms.map_or(i64::MAX, int);
+    let mut statement = connection.prepare_cached(sql::RECORD_LIST)?;
+    let name = filter.name.as_ref().map(Name::as_str);
+    let mut rows = statement.query(params![from, is_inclusive, name, mask, before_ms])?;
+    while let Some(row) = rows.next()? {
+        let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        if !id.starts_with(prefix) || !show(row)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn executions(connection: &Connection, id: &InstanceId) -> Step<Vec<ExecutionRecord>> {
+    // One look at the file: an execution may become a past one in between.
+    let snapshot = connection.unchecked_transaction()?;
+    let Some(key) = key_of(&snapshot, id)? else {
+        return Ok(Vec::new());
+    };
+    let execution = |row: &Row<'_>| {
+        Ok(ExecutionRecord {
+            execution_id: ExecutionId::new(uint(row.get(0)?)),
+            last_event_id: EventId::new(uint(row.get(1)?)),
+        })
+    };
+    let mut statement = snapshot.prepare_cached(sql::EXECUTIONS_READ)?;
+    let past = statement.query_map([key], execution)?;
+    let mut executions = past.collect::<Result<Vec<_>, _>>()?;
+    let mut statement = snapshot.prepare_cached(sql::INSTANCE_LOAD)?;
+    executions.extend(statement.query_row([key], execution).optional()?);
+    Ok(executions)
+}
+
+pub(crate) fn history(
+    connection: &Connection,
+    id: &InstanceId,
+    execution_id: ExecutionId,
+    after: EventId,
+    max: usize,
+) -> Step<HistoryPage> {
+    let mut page = HistoryPage {
+        entries: Vec::new(),
+        has_more: false,
+    };
+    let Some(key) = key_of(connection, id)? else {
+        return Ok(page);
+    };
+    let mut statement = connection.prepare_cached(sql::HISTORY_PAGE)?;
+    let mut rows = statement.query([
+        key,
+        int(execution_id.get()),
+        int(after.get()),
+        limit(max.saturating_add(1)),
+    ])?;
+    while let Some(row) = rows.next()? {
+        if page.entries.len() == max {
+            page.has_more = true;
+            break;
+        }
+        let event_id = uint(row.get(0)?);
+        let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let what = format_args!("`{id}`, execution {execution_id}, event {event_id}");
+        let entry = decode_entry(bytes).map_err(|error| damaged(what, &error))?;
+        if entry.event_id().get() != event_id {
+            return Err(ProviderError::Damaged {
+                reason: format!("{what}: the entry of event {} is there", entry.event_id()),
+            }
+            .into());
+        }
+        page.entries.push(entry);
+    }
+    Ok(page)
+}
+
+fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i64>> {
+    let mut statement = connection.prepare_cached(sql::KEY_OF_ID)?;
+    let key = statement.query_row([id.as_str()], |row| row.get(0));
+    Ok(key.optional()?)
+}
+
+/// The columns of `record_read.sql` and `record_list.sql`.
+fn record(row: &Row<'_>) -> Step<InstanceRecord> {
+    let id: String = row.get(0)?;
+    let status = row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?;
+    let status = status_of(format_args!("the status of `{id}`"), status)?;
+    let blocked = row
+        .get_ref(6)?
+        .as_blob_or_null()
+        .map_err(rusqlite::Error::from)?;
+    let what = format_args!("what blocks `{id}`");
+    let blocked = blocked.map(|bytes| failure_of(what, bytes)).transpose()?;
+    plain_record(row, status, blocked)
+}
+
+fn plain_record(
+    row: &Row<'_>,
+    status: InstanceStatus,
+    blocked: Option<Failure>,
+) -> Step<InstanceRecord> {
+    let id: String = row.get(0)?;
+    let version: Option<String> = row.get(3)?;
+    let custom_status: Option<String> = row.get(7)?;
+    let parent: Option<String> = row.get(8)?;
+    let parent = match parent {
+        Some(instance) => Some(Parent {
+            instance: instance.into(),
+            execution_id: ExecutionId::new(uint(row.get(9)?)),
+            event_id: EventId::new(uint(row.get(10)?)),
+        }),
+        None => None,
+    };
+    let kind: i64 = row.get(4)?;
+    if status_kind(kind) != Some(status.kind()) {
+        return Err(ProviderError::Damaged {
+            reason: format!(
+                "the status of `{id}` is {} and number {kind}",
+                status.kind()
+            ),
+        }
+        .into());
+    }
+    Ok(InstanceRecord {
+        instance: id.into(),
+        execution_id: ExecutionId::new(uint(row.get(1)?)),
+        name: Name::from(row.get::<_, String>(2)?),
+        version: version.map(Version::from),
+        status,
+        blocked,
+        custom_status: custom_status.map(Payload::from),
+        parent,
+        last_event_id: EventId::new(uint(row.get(11)?)),
+        created_at_ms: uint(row.get(12)?),
+        updated_at_ms: uint(row.get(13)?),
+    })
+}
+
+/// In a list a damaged record is shown as blocked by its damage: one instance must
+/// not hide all others.
+fn record_or_its_damage(row: &Row<'_>) -> Step<InstanceRecord> {
+    let error = match record(row) {
+        Err(crate::error::Fault::Refused(error @ ProviderError::Damaged { .. })) => error,
+        other => return other,
+    };
+    let failure = || Failure::new(FailureKind::CorruptHistory, error.to_string()).not_retryable();
+    let kind: i64 = row.get(4)?;
+    let status = match status_kind(kind) {
+        Some(StatusKind::Pending) => InstanceStatus::Pending,
+        Some(StatusKind::Running) => InstanceStatus::Running,
+        Some(StatusKind::Suspended) => InstanceStatus::Suspended { failure: failure() },
+        Some(StatusKind::Failed | StatusKind::Completed) => {
+            InstanceStatus::Failed { failure: failure() }
+        }
+        Some(StatusKind::Terminated) | None => InstanceStatus::Terminated { failure: failure() },
+    };
+    match plain_record(row, status, Some(failure())) {
+        Ok(record) => Ok(record),
+        Err(_) => Err(error.into()),
+    }
+}

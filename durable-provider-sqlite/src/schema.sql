@@ -1,0 +1,149 @@
+-- Version 1. Applied once, in one transaction, to an empty file.
+--
+-- Numbers that must only rise (instance keys, session ids, fencing tokens, places in
+-- inboxes, the order in which things became ready) come from `meta.last_number`, so
+-- none is ever used again.
+
+CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    now_ms INTEGER NOT NULL,
+    last_number INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO meta (id, now_ms, last_number) VALUES (1, 0, 0);
+
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY,
+    node TEXT NOT NULL,
+    heartbeat_bound_ms INTEGER NOT NULL,
+    last_heartbeat_ms INTEGER NOT NULL
+) STRICT;
+
+-- What a turn changes of an instance: small, so that a step rewrites few bytes.
+CREATE TABLE instance (
+    key INTEGER PRIMARY KEY,
+    execution_id INTEGER NOT NULL,
+    last_event_id INTEGER NOT NULL,
+    status_kind INTEGER NOT NULL,
+    updated_at_ms INTEGER NOT NULL,
+    -- The last commit, and its answer.
+    commit_id BLOB,
+    commit_answer BLOB,
+    -- The holder; 0 is nobody.
+    session_id INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    -- Messages up to here were given to the holder.
+    given_seq INTEGER NOT NULL,
+    -- Its place among what is ready, while it is.
+    ready_at_ms INTEGER,
+    ready_number INTEGER,
+    not_before_ms INTEGER NOT NULL,
+    must_run INTEGER NOT NULL,
+    is_blocked INTEGER NOT NULL,
+    crashes INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX instance_place ON instance (session_id, ready_at_ms, ready_number);
+
+-- What is known of an instance and seldom changes.
+CREATE TABLE record (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version TEXT,
+    status BLOB NOT NULL,
+    blocked BLOB,
+    custom_status TEXT,
+    parent_instance TEXT,
+    parent_execution_id INTEGER,
+    parent_event_id INTEGER,
+    created_at_ms INTEGER NOT NULL,
+    start_message_id TEXT NOT NULL,
+    start_execution_id INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX record_id ON record (id);
+
+-- Starts before the one in `record`, of instances that were started anew.
+CREATE TABLE earlier_start (
+    instance_key INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    execution_id INTEGER NOT NULL,
+    PRIMARY KEY (instance_key, message_id)
+) STRICT, WITHOUT ROWID;
+
+-- Executions before the one in `instance`.
+CREATE TABLE past_execution (
+    instance_key INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    last_event_id INTEGER NOT NULL,
+    PRIMARY KEY (instance_key, execution_id)
+) STRICT, WITHOUT ROWID;
+
+-- The highest execution of instances that were removed.
+CREATE TABLE purged (
+    id TEXT NOT NULL PRIMARY KEY,
+    execution_id INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history (
+    instance_key INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    entry BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX history_position ON history (instance_key, execution_id, event_id);
+
+CREATE TABLE inbox (
+    instance_key INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    message BLOB NOT NULL,
+    PRIMARY KEY (instance_key, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX inbox_message ON inbox (instance_key, message_id);
+
+CREATE TABLE work (
+    instance_key INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    -- The default queue has no name.
+    queue TEXT NOT NULL,
+    -- The holder; 0 is nobody, and -1 is nobody for ever: the item is damaged.
+    session_id INTEGER NOT NULL,
+    token INTEGER NOT NULL,
+    ready_at_ms INTEGER NOT NULL,
+    ready_number INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    crashes INTEGER NOT NULL,
+    is_cancelled INTEGER NOT NULL,
+    heartbeat TEXT,
+    item BLOB NOT NULL,
+    PRIMARY KEY (instance_key, execution_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX work_place ON work (session_id, queue, ready_at_ms, ready_number);
+CREATE INDEX work_cancelled ON work (session_id) WHERE is_cancelled = 1;
+
+-- Work that was set aside, for inspection.
+CREATE TABLE poisoned (
+    instance_key INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    item BLOB NOT NULL,
+    failure BLOB NOT NULL,
+    PRIMARY KEY (instance_key, execution_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE timer (
+    instance_key INTEGER NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    fire_at_ms INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (instance_key, execution_id, event_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX timer_due ON timer (fire_at_ms, number);

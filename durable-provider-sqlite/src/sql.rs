@@ -1,0 +1,154 @@
+//! Every statement that runs while orchestrations do, in one place: what is prepared
+//! is what is proved to use an index.
+
+/// Defines the statements and the list of all of them.
+macro_rules! statements {
+    ($( $(#[$meta:meta])* $name:ident = $text:expr; )*) => {
+        $( $(#[$meta])* pub(crate) const $name: &str = $text; )*
+
+        /// All statements by name.
+        #[cfg(test)]
+        const ALL: &[(&str, &str)] = &[ $( (stringify!($name), $name), )* ];
+    };
+}
+
+statements! {
+    META_READ = "SELECT now_ms, last_number FROM meta WHERE id = 1";
+    META_WRITE = "UPDATE meta SET now_ms = ?1, last_number = ?2 WHERE id = 1";
+
+    SESSION_INSERT = "INSERT INTO session (id, node, heartbeat_bound_ms, last_heartbeat_ms) VALUES (?1, ?2, ?3, ?4)";
+    SESSION_BEAT = "UPDATE session SET last_heartbeat_ms = ?2 WHERE id = ?1";
+    SESSION_DELETE = "DELETE FROM session WHERE id = ?1";
+
+    KEY_OF_ID = "SELECT key FROM record WHERE id = ?1";
+    ID_OF_KEY = "SELECT id FROM record WHERE key = ?1";
+
+    INSTANCE_LOAD = include_str!("sql/instance_load.sql");
+    INSTANCE_INSERT = include_str!("sql/instance_insert.sql");
+    INSTANCE_STEP = include_str!("sql/instance_step.sql");
+    INSTANCE_PLACE = include_str!("sql/instance_place.sql");
+    INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
+    INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
+    INSTANCES_READY = include_str!("sql/instances_ready.sql");
+    INSTANCE_NEXT_DUE = include_str!("sql/instance_next_due.sql");
+    INSTANCES_HELD = "SELECT key FROM instance WHERE session_id = ?1";
+    INSTANCE_IS_HELD = "SELECT 1 FROM instance WHERE session_id = ?1 LIMIT 1";
+
+    RECORD_INSERT = include_str!("sql/record_insert.sql");
+    RECORD_RESTART = include_str!("sql/record_restart.sql");
+    RECORD_UPDATE = include_str!("sql/record_update.sql");
+    RECORD_STATUS = "UPDATE record SET status = ?2 WHERE key = ?1";
+    RECORD_START = "SELECT start_message_id, start_execution_id FROM record WHERE key = ?1";
+    RECORD_READ = include_str!("sql/record_read.sql");
+    RECORD_LIST = include_str!("sql/record_list.sql");
+
+    START_READ = "SELECT execution_id FROM earlier_start WHERE instance_key = ?1 AND message_id = ?2";
+    START_KEEP = "INSERT OR IGNORE INTO earlier_start (instance_key, message_id, execution_id) VALUES (?1, ?2, ?3)";
+    EXECUTION_KEEP = "INSERT INTO past_execution (instance_key, execution_id, last_event_id) VALUES (?1, ?2, ?3)";
+    EXECUTIONS_READ = "SELECT execution_id, last_event_id FROM past_execution WHERE instance_key = ?1 ORDER BY execution_id";
+    PURGED_READ = "SELECT execution_id FROM purged WHERE id = ?1";
+    PURGED_KEEP = "INSERT OR REPLACE INTO purged (id, execution_id) VALUES (?1, ?2)";
+
+    HISTORY_APPEND = "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, ?2, ?3, ?4)";
+    HISTORY_PAGE = include_str!("sql/history_page.sql");
+    HISTORY_ENTRY = "SELECT entry FROM history WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+
+    INBOX_PUT = "INSERT OR IGNORE INTO inbox (instance_key, seq, message_id, message) VALUES (?1, ?2, ?3, ?4)";
+    INBOX_TAKE = "DELETE FROM inbox WHERE instance_key = ?1 AND seq = ?2";
+    INBOX_PAGE = include_str!("sql/inbox_page.sql");
+    INBOX_HAS_AFTER = "SELECT 1 FROM inbox WHERE instance_key = ?1 AND seq > ?2 LIMIT 1";
+    INBOX_HAS_MESSAGE = "SELECT 1 FROM inbox WHERE instance_key = ?1 AND message_id = ?2";
+
+    WORK_INSERT = include_str!("sql/work_insert.sql");
+    WORK_READY = include_str!("sql/work_ready.sql");
+    WORK_NEXT_DUE = include_str!("sql/work_next_due.sql");
+    WORK_CLAIM = include_str!("sql/work_claim.sql");
+    WORK_FREE = include_str!("sql/work_free.sql");
+    WORK_LOAD = include_str!("sql/work_load.sql");
+    WORK_DELETE = "DELETE FROM work WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_DELETE_FREE = "DELETE FROM work WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3 AND session_id = 0";
+    WORK_CANCEL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_DELETE_ALL_FREE = "DELETE FROM work WHERE instance_key = ?1 AND session_id <= 0";
+    WORK_CANCEL_ALL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1";
+    WORK_BEAT = "UPDATE work SET heartbeat = ?4 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_HELD = include_str!("sql/work_held.sql");
+    WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND queue = ?2 LIMIT 1";
+    WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
+    POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, item, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+    TIMER_SET = "INSERT OR IGNORE INTO timer (instance_key, execution_id, event_id, fire_at_ms, number) VALUES (?1, ?2, ?3, ?4, ?5)";
+    TIMER_DELETE = "DELETE FROM timer WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    TIMERS_DUE = include_str!("sql/timers_due.sql");
+    TIMER_FIRST = "SELECT fire_at_ms FROM timer ORDER BY fire_at_ms LIMIT 1";
+    TIMER_DELETE_ALL = "DELETE FROM timer WHERE instance_key = ?1";
+}
+
+/// Sessions are few: they are read as a whole, after another process changed something.
+pub(crate) const SESSIONS_READ: &str =
+    "SELECT id, heartbeat_bound_ms, last_heartbeat_ms FROM session";
+
+/// What removes an instance, in this order.
+pub(crate) const REMOVE_INSTANCE: [&str; 9] = [
+    "DELETE FROM history WHERE instance_key = ?1",
+    "DELETE FROM past_execution WHERE instance_key = ?1",
+    "DELETE FROM earlier_start WHERE instance_key = ?1",
+    "DELETE FROM inbox WHERE instance_key = ?1",
+    "DELETE FROM work WHERE instance_key = ?1",
+    "DELETE FROM poisoned WHERE instance_key = ?1",
+    "DELETE FROM timer WHERE instance_key = ?1",
+    "DELETE FROM record WHERE key = ?1",
+    "DELETE FROM instance WHERE key = ?1",
+];
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    fn plan(connection: &Connection, statement: &str) -> Vec<String> {
+        let explain = format!("EXPLAIN QUERY PLAN {statement}");
+        let mut prepared = connection.prepare(&explain).unwrap();
+        let nothing = vec![rusqlite::types::Null; prepared.parameter_count()];
+        let details = prepared
+            .query_map(rusqlite::params_from_iter(nothing), |row| row.get(3))
+            .unwrap();
+        details.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn every_statement_finds_its_rows_by_an_index_and_in_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(include_str!("schema.sql"))
+            .unwrap();
+        // The first timer is the first entry of its index, which is walked one step.
+        let walked = ["SCAN timer USING COVERING INDEX timer_due"];
+        for (name, statement) in ALL {
+            for step in plan(&connection, statement) {
+                let is_indexed = step.starts_with("SEARCH ") || walked.contains(&step.as_str());
+                assert!(is_indexed, "{name}: {step}");
+            }
+        }
+        for statement in REMOVE_INSTANCE {
+            for step in plan(&connection, statement) {
+                assert!(step.starts_with("SEARCH "), "{statement}: {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_proof_would_notice_a_scan_and_a_sort() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(include_str!("schema.sql"))
+            .unwrap();
+        let scan = plan(&connection, "SELECT * FROM history WHERE entry = ?1");
+        assert_eq!(scan, ["SCAN history"]);
+        let sort = plan(
+            &connection,
+            "SELECT * FROM timer WHERE instance_key = ?1 ORDER BY number",
+        );
+        assert_eq!(sort[1], "USE TEMP B-TREE FOR ORDER BY");
+    }
+}

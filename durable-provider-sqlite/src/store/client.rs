@@ -1,0 +1,275 @@
+//! What clients ask for: start, send, suspend, resume.
+
+use durable_core::provider::{
+    IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
+};
+use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
+use rusqlite::params;
+
+use super::Store;
+use super::instance::Instance;
+use crate::codec::{status_bytes, status_number};
+use crate::error::Step;
+use crate::number::{int, uint};
+use crate::sql;
+use crate::turn::{Outgoing, StartRequest};
+use crate::wake::Topic;
+
+impl Store<'_> {
+    pub(crate) fn start(
+        &mut self,
+        id: &InstanceId,
+        request: &StartRequest,
+        reuse: IdReuse,
+    ) -> Step<StartOutcome> {
+        let found = self.find(id)?;
+        if let Some(instance) = &found
+            && let Some(answer) = self.answer_to_start(instance, &request.message_id, reuse)?
+        {
+            return Ok(answer);
+        }
+        let execution_id = self.begin_execution(id, found, request)?;
+        Ok(StartOutcome::Started { execution_id })
+    }
+
+    /// What to answer without starting anything; `None` if it is to be started anew.
+    fn answer_to_start(
+        &self,
+        instance: &Instance,
+        message_id: &MessageId,
+        reuse: IdReuse,
+    ) -> Step<Option<StartOutcome>> {
+        if let Some(execution_id) = self.execution_begun_by(instance.key, message_id)? {
+            return Ok(Some(StartOutcome::Started { execution_id }));
+        }
+        let (execution_id, status) = (instance.execution_id, instance.status);
+        Ok(match (reuse, status.is_ended()) {
+            (IdReuse::RestartEnded, true) => None,
+            (IdReuse::UseRunning | IdReuse::RestartEnded, false) => {
+                Some(StartOutcome::AlreadyRunning { execution_id })
+            }
+            (IdReuse::Refuse, _) | (IdReuse::UseRunning, true) => Some(StartOutcome::Taken {
+                execution_id,
+                status,
+            }),
+        })
+    }
+
+    /// The execution that a start with this message id began.
+    fn execution_begun_by(&self, key: i64, message_id: &MessageId) -> Step<Option<ExecutionId>> {
+        let (latest_id, latest) = self.latest_start(key)?;
+        if latest_id == message_id.as_str() {
+            return Ok(Some(latest));
+        }
+        let earlier = self.number(sql::START_READ, params![key, message_id.as_str()])?;
+        Ok(earlier.map(|execution| ExecutionId::new(uint(execution))))
+    }
+
+    fn latest_start(&self, key: i64) -> Step<(String, ExecutionId)> {
+        let mut statement = self.statement(sql::RECORD_START)?;
+        let start = statement.query_row([key], |row| {
+            Ok((row.get(0)?, ExecutionId::new(uint(row.get(1)?))))
+        })?;
+        Ok(start)
+    }
+
+    /// Creates the instance, or starts an ended one anew, in an execution above all
+    /// that its id ever had.
+    pub(super) fn begin_execution(
+        &mut self,
+        id: &InstanceId,
+        found: Option<Instance>,
+        request: &StartRequest,
+    ) -> Step<ExecutionId> {
+        let mut instance = match found {
+            Some(instance) => self.restart(instance, request)?,
+            None => self.create(id, request)?,
+        };
+        self.note(Topic::Instance(id.clone()));
+        if self.put_message(&mut instance, &request.message_id, &request.bytes)? {
+            self.save_place(&instance)?;
+        }
+        Ok(instance.execution_id)
+    }
+
+    fn create(&mut self, id: &InstanceId, request: &StartRequest) -> Step<Instance> {
+        let key = int(self.state.next_number());
+        let now_ms = int(self.state.now_ms);
+        let highest = self.number(sql::PURGED_READ, [id.as_str()])?;
+        let execution_id = highest.map_or(ExecutionId::FIRST, |highest| {
+            ExecutionId::new(uint(highest)).next()
+        });
+        let execution = int(execution_id.get());
+        let StartInstance {
+            name,
+            version,
+            parent,
+            ..
+        } = &request.start;
+        let parent = parent.as_ref();
+        self.run(
+            sql::RECORD_INSERT,
+            params![
+                key,
+                id.as_str(),
+                name.as_str(),
+                version.as_deref(),
+                status_bytes(&InstanceStatus::Pending)?,
+                parent.map(|parent| parent.instance.as_str()),
+                parent.map(|parent| int(parent.execution_id.get())),
+                parent.map(|parent| int(parent.event_id.get())),
+                now_ms,
+                request.message_id.as_str(),
+                execution,
+            ],
+        )?;
+        let pending = status_number(StatusKind::Pending);
+        self.run(sql::INSTANCE_INSERT, [key, execution, pending, now_ms])?;
+        self.state.remember_key(id, key);
+        Ok(Instance {
+            key,
+            execution_id,
+            last_event_id: EventId::UNASSIGNED,
+            status: StatusKind::Pending,
+            updated_at_ms: self.state.now_ms,
+            last_commit_id: None,
+            session: None,
+            token: 0,
+            given_seq: 0,
+            ready: None,
+            not_before_ms: 0,
+            must_run: false,
+            is_blocked: false,
+            crashes: 0,
+        })
+    }
+
+    fn restart(&mut self, mut instance: Instance, request: &StartRequest) -> Step<Instance> {
+        let key = instance.key;
+        let now_ms = int(self.state.now_ms);
+        let (start_id, start_execution) = self.latest_start(key)?;
+        let start = params![key, start_id, int(start_execution.get())];
+        self.run(sql::START_KEEP, start)?;
+        self.keep_execution(&instance)?;
+        instance.execution_id = instance.execution_id.next();
+        instance.last_event_id = EventId::UNASSIGNED;
+        instance.status = StatusKind::Pending;
+        instance.updated_at_ms = self.state.now_ms;
+        instance.is_blocked = false;
+        let execution = int(instance.execution_id.get());
+        let StartInstance {
+            name,
+            version,
+            parent,
+            ..
+        } = &request.start;
+        let parent = parent.as_ref();
+        self.run(
+            sql::RECORD_RESTART,
+            params![
+                key,
+                name.as_str(),
+                version.as_deref(),
+                status_bytes(&InstanceStatus::Pending)?,
+                parent.map(|parent| parent.instance.as_str()),
+                parent.map(|parent| int(parent.execution_id.get())),
+                parent.map(|parent| int(parent.event_id.get())),
+                now_ms,
+                request.message_id.as_str(),
+                execution,
+            ],
+        )?;
+        let pending = status_number(StatusKind::Pending);
+        self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
+        Ok(instance)
+    }
+
+    /// Remembers the current execution as a past one.
+    pub(super) fn keep_execution(&self, instance: &Instance) -> Step<()> {
+        let (execution, last) = (instance.execution_id.get(), instance.last_event_id.get());
+        let past = [instance.key, int(execution), int(last)];
+        self.run(sql::EXECUTION_KEEP, past)?;
+        Ok(())
+    }
+
+    pub(crate) fn send(&mut self, messages: &[Outgoing]) -> Step<Vec<SendOutcome>> {
+        messages
+            .iter()
+            .map(|outgoing| self.send_one(outgoing))
+            .collect()
+    }
+
+    fn send_one(&mut self, outgoing: &Outgoing) -> Step<SendOutcome> {
+        let Some(mut instance) = self.find(&outgoing.target)? else {
+            return Ok(SendOutcome::UnknownInstance);
+        };
+        if instance.status.is_ended() {
+            let message = params![instance.key, outgoing.message_id.as_str()];
+            return Ok(match self.finds(sql::INBOX_HAS_MESSAGE, message)? {
+                true => SendOutcome::Accepted,
+                false => SendOutcome::InstanceEnded,
+            });
+        }
+        if self.put_message(&mut instance, &outgoing.message_id, &outgoing.bytes)? {
+            self.save_place(&instance)?;
+        }
+        Ok(SendOutcome::Accepted)
+    }
+
+    pub(crate) fn suspend(
+        &mut self,
+        id: &InstanceId,
+        status: &InstanceStatus,
+    ) -> Step<SendOutcome> {
+        self.change_unless_ended(id, |_| Some(status.clone()))
+    }
+
+    pub(crate) fn resume(&mut self, id: &InstanceId) -> Step<SendOutcome> {
+        self.change_unless_ended(id, |instance| {
+            if !instance.is_suspended() {
+                return None;
+            }
+            instance.must_run = true;
+            Some(match instance.last_event_id {
+                EventId::UNASSIGNED => InstanceStatus::Pending,
+                _ => InstanceStatus::Running,
+            })
+        })
+    }
+
+    /// Changes the status of an instance that has not ended. If the change gives
+    /// another one, the instance leaves its holder's hands.
+    fn change_unless_ended(
+        &mut self,
+        id: &InstanceId,
+        change: impl FnOnce(&mut Instance) -> Option<InstanceStatus>,
+    ) -> Step<SendOutcome> {
+        let Some(mut instance) = self.find(id)? else {
+            return Ok(SendOutcome::UnknownInstance);
+        };
+        if instance.status.is_ended() {
+            return Ok(SendOutcome::InstanceEnded);
+        }
+        if let Some(status) = change(&mut instance) {
+            self.set_status(id, &mut instance, &status)?;
+            self.free(&mut instance)?;
+            self.save_place(&instance)?;
+        }
+        Ok(SendOutcome::Accepted)
+    }
+
+    /// Gives an instance another status. The place is to be stored.
+    pub(super) fn set_status(
+        &mut self,
+        id: &InstanceId,
+        instance: &mut Instance,
+        status: &InstanceStatus,
+    ) -> Step<()> {
+        instance.status = status.kind();
+        instance.updated_at_ms = self.state.now_ms;
+        let status = params![instance.key, status_bytes(status)?];
+        self.run(sql::RECORD_STATUS, status)?;
+        self.note(Topic::Instance(id.clone()));
+        Ok(())
+    }
+}

@@ -1,0 +1,324 @@
+//! The turn commit. A turn is checked as a whole before the first change; what fails
+//! after that is rolled back by whoever runs the step.
+
+use durable_core::provider::{
+    ClaimedWork, CommitOutcome, Committed, ProviderError, TurnCommit, WorkItem, WorkKey, WorkLease,
+};
+use durable_core::{Event, EventId, ExecutionId, InstanceId, decode_entry};
+use rusqlite::{OptionalExtension, params};
+
+use super::Store;
+use super::instance::Instance;
+use super::work::{Claims, RowKey};
+use crate::answer::{self, Claimed};
+use crate::codec::{Entries, status_number};
+use crate::error::{Fault, Step, damaged};
+use crate::number::int;
+use crate::sql;
+use crate::turn::{Outgoing, PreparedTurn};
+use crate::wake::Topic;
+
+impl Store<'_> {
+    pub(crate) fn commit(&mut self, prepared: &PreparedTurn) -> Step<CommitOutcome> {
+        let turn = &prepared.turn;
+        let Some(instance) = self.find(&turn.lease.instance)? else {
+            return Ok(CommitOutcome::Fenced);
+        };
+        if instance.last_commit_id == Some(turn.commit_id) {
+            let answer = self.earlier_answer(&instance, turn)?;
+            return Ok(CommitOutcome::AlreadyDone(answer));
+        }
+        if !instance.is_held_under(&turn.lease) {
+            return Ok(CommitOutcome::Fenced);
+        }
+        let is_tail = instance.execution_id == turn.execution_id
+            && instance.last_event_id == turn.expected_last_event_id;
+        if !is_tail {
+            return Ok(CommitOutcome::Conflict {
+                execution_id: instance.execution_id,
+                last_event_id: instance.last_event_id,
+            });
+        }
+        self.state.turns += 1;
+        Ok(CommitOutcome::Done(self.apply(instance, prepared)?))
+    }
+
+    fn apply(&mut self, mut instance: Instance, prepared: &PreparedTurn) -> Step<Committed> {
+        let turn = &prepared.turn;
+        let key = instance.key;
+        let before = instance.clone();
+        self.append(&mut instance, &turn.lease.instance, &prepared.events)?;
+        if let Some((execution_id, entries)) = &prepared.next_execution {
+            self.keep_execution(&instance)?;
+            instance.execution_id = *execution_id;
+            instance.last_event_id = EventId::UNASSIGNED;
+            self.append(&mut instance, &turn.lease.instance, entries)?;
+            self.note(Topic::Instance(turn.lease.instance.clone()));
+        }
+        instance.must_run = false;
+        instance.crashes = 0;
+        self.consume(&mut instance, turn)?;
+        for finished in &turn.finished_work {
+            self.remove_finished(key, &turn.lease.instance, finished)?;
+        }
+        for cancelled in &turn.cancelled_work {
+            self.cancel_work(RowKey::new(key, cancelled))?;
+        }
+        self.set_timers(key, &turn.new_timers)?;
+        self.cancel_timers(key, &turn.cancelled_timers)?;
+        self.update_record(&mut instance, prepared)?;
+        let claims = self.new_work(&instance, prepared)?;
+        for outgoing in &prepared.messages {
+            self.deliver(&mut instance, outgoing)?;
+        }
+        if !turn.keep_lease || instance.is_suspended() {
+            self.free(&mut instance)?;
+        }
+        let has_messages = instance.session.is_some() && instance.ready.is_some();
+        self.save_turn(&before, &instance, turn, has_messages, &claims.kept)?;
+        Ok(Committed {
+            now_ms: self.state.now_ms,
+            has_messages,
+            claimed: claims.work,
+        })
+    }
+
+    /// Appends to the history of the current execution.
+    fn append(&self, instance: &mut Instance, id: &InstanceId, entries: &Entries) -> Step<()> {
+        let mut statement = self.statement(sql::HISTORY_APPEND)?;
+        let execution = int(instance.execution_id.get());
+        for entry in entries.iter() {
+            let event_id = instance.last_event_id.next();
+            let row = params![instance.key, execution, int(event_id.get()), entry];
+            statement
+                .execute(row)
+                .map_err(|error| match error.sqlite_error_code() {
+                    Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                        occupied(id, instance.execution_id, event_id)
+                    }
+                    _ => Fault::Sql(error),
+                })?;
+            instance.last_event_id = event_id;
+        }
+        Ok(())
+    }
+
+    /// Takes the consumed messages from the inbox.
+    fn consume(&self, instance: &mut Instance, turn: &TurnCommit) -> Step<()> {
+        let mut is_ahead = false;
+        for seq in &turn.consumed {
+            self.run(sql::INBOX_TAKE, [instance.key, int(seq.0)])?;
+            is_ahead |= seq.0 > instance.given_seq;
+        }
+        // Messages that were never given are gone: there may be none left to give.
+        if is_ahead && !self.has_messages_after(instance.key, instance.given_seq)? {
+            instance.ready = None;
+        }
+        Ok(())
+    }
+
+    /// Removes work whose result stands in the turn's events.
+    fn remove_finished(&mut self, key: i64, id: &InstanceId, finished: &WorkKey) -> Step<()> {
+        let instance_key = match finished.instance == *id {
+            true => Some(key),
+            false => self.key_of(&finished.instance)?,
+        };
+        if let Some(instance_key) = instance_key {
+            let row = RowKey::new(instance_key, finished);
+            self.run(sql::WORK_DELETE, row.parameters())?;
+        }
+        Ok(())
+    }
+
+    /// Adds the turn's work and claims what the turn asks for. An ended instance
+    /// leaves no work behind.
+    fn new_work(&mut self, instance: &Instance, prepared: &PreparedTurn) -> Step<Claims> {
+        let (turn, new_work) = (&prepared.turn, &prepared.work);
+        let new_work = match instance.status.is_ended() {
+            true => &[],
+            false => new_work.as_slice(),
+        };
+        self.add_and_claim_work(
+            instance.key,
+            new_work,
+            turn.lease.session,
+            &turn.claim.queues,
+            turn.claim.max,
+        )
+    }
+
+    fn update_record(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<()> {
+        let update = &prepared.turn.update;
+        instance.updated_at_ms = self.state.now_ms;
+        if let Some(not_before_ms) = update.not_before_ms {
+            instance.not_before_ms = not_before_ms;
+        }
+        let is_seen = update.status.is_some()
+            || update.custom_status.is_some()
+            || update.blocked.is_some()
+            || instance.is_blocked;
+        instance.is_blocked = update.blocked.is_some();
+        if is_seen || update.running.is_some() {
+            let running = update.running.as_ref();
+            self.run(
+                sql::RECORD_UPDATE,
+                params![
+                    instance.key,
+                    running.map(|(name, _)| name.as_str()),
+                    running.map(|(_, version)| version.as_str()),
+                    prepared.status,
+                    update.custom_status.as_deref(),
+                    prepared.blocked,
+                ],
+            )?;
+        }
+        if is_seen {
+            self.note(Topic::Instance(prepared.turn.lease.instance.clone()));
+        }
+        if let Some(status) = &update.status {
+            instance.status = status.kind();
+        }
+        if instance.status.is_ended() {
+            self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
+            self.cancel_all_work_of(instance.key)?;
+        }
+        Ok(())
+    }
+
+    /// Tells another instance, or this one, something.
+    fn deliver(&mut self, own: &mut Instance, outgoing: &Outgoing) -> Step<()> {
+        let found = self.find(&outgoing.target)?;
+        match (found, &outgoing.start) {
+            (Some(target), _) if target.key == own.key => {
+                self.put_message(own, &outgoing.message_id, &outgoing.bytes)?;
+            }
+            (Some(mut target), _) => {
+                if self.put_message(&mut target, &outgoing.message_id, &outgoing.bytes)? {
+                    self.save_place(&target)?;
+                }
+            }
+            (None, Some(start)) => {
+                self.begin_execution(&outgoing.target, None, start)?;
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Stores the instance's row: the place only if it changed, for its index costs
+    /// more than the row.
+    fn save_turn(
+        &mut self,
+        before: &Instance,
+        instance: &Instance,
+        turn: &TurnCommit,
+        has_messages: bool,
+        claimed: &[Claimed],
+    ) -> Step<()> {
+        self.run(
+            sql::INSTANCE_STEP,
+            params![
+                instance.key,
+                int(instance.execution_id.get()),
+                int(instance.last_event_id.get()),
+                status_number(instance.status),
+                int(instance.updated_at_ms),
+                turn.commit_id.0.to_be_bytes(),
+                answer::to_bytes(has_messages, claimed),
+                int(instance.not_before_ms),
+                instance.is_blocked,
+            ],
+        )?;
+        if before.session != instance.session || before.ready != instance.ready {
+            self.save_place(instance)?;
+        }
+        Ok(())
+    }
+
+    /// The answer that was given to the last commit.
+    fn earlier_answer(&self, instance: &Instance, turn: &TurnCommit) -> Step<Committed> {
+        let mut statement = self.statement(sql::INSTANCE_ANSWER)?;
+        let bytes: Option<Vec<u8>> = statement.query_row([instance.key], |row| row.get(0))?;
+        let Some((has_messages, claims)) = answer::from_bytes(bytes.as_deref()) else {
+            let id = &turn.lease.instance;
+            return Err(ProviderError::Damaged {
+                reason: format!("the answer to the last commit of `{id}`"),
+            }
+            .into());
+        };
+        let mut claimed = Vec::with_capacity(claims.len());
+        for claim in claims {
+            let key = RowKey {
+                instance_key: claim.instance_key,
+                execution_id: claim.execution_id,
+                event_id: claim.event_id,
+            };
+            let Some(item) = self.claimed_item(key)? else {
+                continue;
+            };
+            claimed.push(ClaimedWork {
+                lease: WorkLease {
+                    key: item.key.clone(),
+                    session: turn.lease.session,
+                    token: claim.token,
+                },
+                item,
+                attempt: claim.attempt,
+                crashes: claim.crashes,
+                heartbeat: None,
+            });
+        }
+        Ok(Committed {
+            now_ms: instance.updated_at_ms,
+            has_messages,
+            claimed,
+        })
+    }
+
+    /// A work item from its row or, if it is settled, from the event that asked for it.
+    fn claimed_item(&self, key: RowKey) -> Step<Option<WorkItem>> {
+        if let Some(item) = self.stored_item(key)? {
+            return Ok(Some(item));
+        }
+        let mut statement = self.statement(sql::HISTORY_ENTRY)?;
+        let bytes: Option<Vec<u8>> = statement
+            .query_row(key.parameters(), |row| row.get(0))
+            .optional()?;
+        let Some(bytes) = bytes else {
+            return Ok(None);
+        };
+        let instance = self.id_of(key.instance_key)?;
+        let (execution_id, event_id) = (key.execution_id, key.event_id);
+        let what = format_args!("`{instance}`, execution {execution_id}, event {event_id}");
+        let entry = decode_entry(&bytes).map_err(|error| damaged(what, &error))?;
+        let Event::ActivityScheduled {
+            name,
+            input,
+            options,
+            ..
+        } = entry.event
+        else {
+            return Ok(None);
+        };
+        Ok(Some(WorkItem {
+            key: WorkKey {
+                instance,
+                execution_id,
+                event_id,
+            },
+            name,
+            input,
+            options,
+            scheduled_at_ms: entry.recorded_at_ms,
+        }))
+    }
+}
+
+/// The place of an event is taken although the tail says that it is free.
+fn occupied(id: &InstanceId, execution_id: ExecutionId, event_id: EventId) -> Fault {
+    Fault::Refused(ProviderError::Damaged {
+        reason: format!(
+            "`{id}`, execution {execution_id}: event {event_id} is stored beyond the tail"
+        ),
+    })
+}

@@ -1,0 +1,170 @@
+//! Handing instances out and taking them back without a commit.
+
+use durable_core::provider::{
+    InboxMessage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance, ReadyInstances,
+    SessionId,
+};
+use durable_core::{Failure, FailureKind, InstanceId};
+
+use super::instance::{Instance, ReadySince};
+use super::{Store, holder};
+use crate::codec::message_of;
+use crate::error::{Fault, Step};
+use crate::number::{int, limit, uint};
+use crate::sql;
+
+/// The messages that a session is given at once.
+struct Given {
+    messages: Vec<InboxMessage>,
+    has_more: bool,
+}
+
+impl Store<'_> {
+    pub(crate) fn fetch_instances(
+        &mut self,
+        session: SessionId,
+        max: usize,
+    ) -> Step<ReadyInstances> {
+        self.live_session(session)?;
+        let mut ready = self.ready_places(0, max)?;
+        ready.extend(self.ready_places(holder(session), max)?);
+        ready.sort_unstable();
+        ready.truncate(max);
+        let mut instances = Vec::with_capacity(ready.len());
+        for (_, key) in ready {
+            instances.extend(self.hand_out(key, session)?);
+        }
+        Ok(ReadyInstances {
+            now_ms: self.state.now_ms,
+            seen: self.state.seen(),
+            instances,
+            next_due_ms: self.next_due_instance_ms(session)?,
+        })
+    }
+
+    pub(crate) fn release(&mut self, leases: &[Lease], not_before_ms: Option<u64>) -> Step<()> {
+        for lease in leases {
+            let Some(mut instance) = self.find(&lease.instance)? else {
+                continue;
+            };
+            if instance.is_held_under(lease) {
+                instance.not_before_ms = not_before_ms.unwrap_or(0);
+                self.free(&mut instance)?;
+                self.save_place(&instance)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is ready in these hands, those that waited longest first.
+    fn ready_places(&self, holder: i64, max: usize) -> Step<Vec<(ReadySince, i64)>> {
+        let mut statement = self.statement(sql::INSTANCES_READY)?;
+        let places = statement.query_map([holder, int(self.state.now_ms), limit(max)], |row| {
+            let since = ReadySince {
+                at_ms: uint(row.get(0)?),
+                number: uint(row.get(1)?),
+            };
+            Ok((since, row.get(2)?))
+        })?;
+        Ok(places.collect::<Result<_, _>>()?)
+    }
+
+    /// Gives the session the messages that it was not given under its lease, with a
+    /// new lease if it has none. An instance whose messages are damaged is suspended
+    /// instead.
+    fn hand_out(&mut self, key: i64, session: SessionId) -> Step<Option<ReadyInstance>> {
+        let Some(mut instance) = self.load(key)? else {
+            return Ok(None);
+        };
+        let id = self.id_of(key)?;
+        if instance.session.is_none() {
+            instance.session = Some(session);
+            instance.token = self.state.next_number();
+            instance.given_seq = 0;
+        }
+        let given = match self.give(&id, &instance) {
+            Ok(given) => given,
+            Err(Fault::Refused(ProviderError::Damaged { reason })) => {
+                self.suspend_damaged(&id, instance, reason)?;
+                return Ok(None);
+            }
+            Err(fault) => return Err(fault),
+        };
+        if let Some(last) = given.messages.last() {
+            instance.given_seq = last.seq.0;
+        }
+        if !given.has_more {
+            instance.ready = None;
+        }
+        self.save_place(&instance)?;
+        self.state.remember_key(&id, key);
+        Ok(Some(ReadyInstance {
+            lease: Lease {
+                instance: id,
+                session,
+                token: instance.token,
+            },
+            execution_id: instance.execution_id,
+            last_event_id: instance.last_event_id,
+            last_commit_id: instance.last_commit_id,
+            messages: given.messages,
+            has_more: given.has_more,
+            crashes: instance.crashes,
+        }))
+    }
+
+    fn give(&self, id: &InstanceId, instance: &Instance) -> Step<Given> {
+        let max = self.state.messages_per_fetch;
+        let mut statement = self.statement(sql::INBOX_PAGE)?;
+        let mut rows = statement.query([
+            instance.key,
+            int(instance.given_seq),
+            limit(max.saturating_add(1)),
+        ])?;
+        let mut messages = Vec::new();
+        while let Some(row) = rows.next()? {
+            if messages.len() == max {
+                let has_more = true;
+                return Ok(Given { messages, has_more });
+            }
+            let seq = InboxSeq(uint(row.get(0)?));
+            let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let message = message_of(format_args!("message {} to `{id}`", seq.0), bytes)?;
+            messages.push(InboxMessage { seq, message });
+        }
+        let has_more = false;
+        Ok(Given { messages, has_more })
+    }
+
+    /// Stops an instance that cannot be handed out because something of it does not
+    /// decode; the others go on.
+    pub(super) fn suspend_damaged(
+        &mut self,
+        id: &InstanceId,
+        mut instance: Instance,
+        reason: String,
+    ) -> Step<()> {
+        tracing::error!(instance = %id, %reason, "an instance is damaged and was suspended");
+        let failure = Failure::new(FailureKind::CorruptHistory, reason).not_retryable();
+        let status = InstanceStatus::Suspended { failure };
+        self.set_status(id, &mut instance, &status)?;
+        self.free(&mut instance)?;
+        self.save_place(&instance)
+    }
+
+    /// When time alone may make an instance ready for this session.
+    fn next_due_instance_ms(&self, session: SessionId) -> Step<Option<u64>> {
+        let now_ms = self.state.now_ms;
+        let delayed = self
+            .number(sql::INSTANCE_NEXT_DUE, [int(now_ms)])?
+            .map(uint);
+        let mut due_ms = delayed;
+        for (other, life) in &self.state.sessions {
+            if *other != session && self.finds(sql::INSTANCE_IS_HELD, [holder(*other)])? {
+                let late_at_ms = life.late_at_ms();
+                due_ms = Some(due_ms.map_or(late_at_ms, |due| due.min(late_at_ms)));
+            }
+        }
+        Ok(due_ms)
+    }
+}

@@ -1,0 +1,187 @@
+//! The row of an instance: who holds it, whether it is ready, and its inbox.
+
+use durable_core::provider::{CommitId, Lease, SessionId, StatusKind};
+use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{Store, holder};
+use crate::codec::{status_kind, status_number};
+use crate::error::Step;
+use crate::number::{count, int, uint};
+use crate::sql;
+use crate::wake::Topic;
+
+/// The place of something among all that is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ReadySince {
+    pub(super) at_ms: u64,
+    pub(super) number: u64,
+}
+
+/// An instance as its row says.
+#[derive(Debug, Clone)]
+pub(super) struct Instance {
+    pub(super) key: i64,
+    pub(super) execution_id: ExecutionId,
+    pub(super) last_event_id: EventId,
+    pub(super) status: StatusKind,
+    pub(super) updated_at_ms: u64,
+    pub(super) last_commit_id: Option<CommitId>,
+    pub(super) session: Option<SessionId>,
+    /// The last token that was handed out.
+    pub(super) token: u64,
+    /// Messages up to here were given to the holder.
+    pub(super) given_seq: u64,
+    pub(super) ready: Option<ReadySince>,
+    pub(super) not_before_ms: u64,
+    pub(super) must_run: bool,
+    pub(super) is_blocked: bool,
+    pub(super) crashes: u32,
+}
+
+impl Instance {
+    fn from_row(key: i64, row: &Row<'_>) -> rusqlite::Result<Self> {
+        let status: i64 = row.get(2)?;
+        let commit_id: Option<[u8; 16]> = row.get(4)?;
+        let session: i64 = row.get(5)?;
+        let ready_at_ms: Option<i64> = row.get(8)?;
+        let ready_number: Option<i64> = row.get(9)?;
+        Ok(Self {
+            key,
+            execution_id: ExecutionId::new(uint(row.get(0)?)),
+            last_event_id: EventId::new(uint(row.get(1)?)),
+            status: status_kind(status)
+                .ok_or(rusqlite::Error::IntegralValueOutOfRange(2, status))?,
+            updated_at_ms: uint(row.get(3)?),
+            last_commit_id: commit_id.map(|bytes| CommitId(u128::from_be_bytes(bytes))),
+            session: (session > 0).then(|| SessionId(uint(session))),
+            token: uint(row.get(6)?),
+            given_seq: uint(row.get(7)?),
+            ready: ready_at_ms
+                .zip(ready_number)
+                .map(|(at_ms, number)| ReadySince {
+                    at_ms: uint(at_ms),
+                    number: uint(number),
+                }),
+            not_before_ms: uint(row.get(10)?),
+            must_run: row.get(11)?,
+            is_blocked: row.get(12)?,
+            crashes: count(row.get(13)?),
+        })
+    }
+
+    pub(super) fn is_suspended(&self) -> bool {
+        self.status == StatusKind::Suspended
+    }
+
+    pub(super) fn is_held_under(&self, lease: &Lease) -> bool {
+        self.session == Some(lease.session) && self.token == lease.token
+    }
+}
+
+impl Store<'_> {
+    pub(super) fn load(&self, key: i64) -> Step<Option<Instance>> {
+        let mut statement = self.statement(sql::INSTANCE_LOAD)?;
+        Ok(statement
+            .query_row([key], |row| Instance::from_row(key, row))
+            .optional()?)
+    }
+
+    /// The instance with this id, if there is one.
+    pub(super) fn find(&mut self, id: &InstanceId) -> Step<Option<Instance>> {
+        let Some(key) = self.key_of(id)? else {
+            return Ok(None);
+        };
+        let found = self.load(key)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        // The key that was remembered is out of date.
+        self.state.forget_key(id);
+        match self.key_of(id)? {
+            Some(key) => self.load(key),
+            None => Ok(None),
+        }
+    }
+
+    /// Stores who holds the instance, whether it is ready, and its status.
+    pub(super) fn save_place(&self, instance: &Instance) -> Step<()> {
+        let ready = instance.ready;
+        self.run(
+            sql::INSTANCE_PLACE,
+            params![
+                instance.key,
+                instance.session.map_or(0, holder),
+                int(instance.token),
+                int(instance.given_seq),
+                ready.map(|ready| int(ready.at_ms)),
+                ready.map(|ready| int(ready.number)),
+                int(instance.not_before_ms),
+                instance.must_run,
+                instance.crashes,
+                status_number(instance.status),
+                int(instance.updated_at_ms),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The place of something that becomes ready now, or at a later time.
+    pub(super) fn ready_from(&mut self, not_before_ms: u64) -> ReadySince {
+        ReadySince {
+            at_ms: self.state.now_ms.max(not_before_ms),
+            number: self.state.next_number(),
+        }
+    }
+
+    /// Puts a message into the inbox, unless one with its id is there; answers
+    /// whether the instance got another place, which is to be stored.
+    pub(super) fn put_message(
+        &mut self,
+        instance: &mut Instance,
+        message_id: &MessageId,
+        bytes: &[u8],
+    ) -> Step<bool> {
+        let seq = int(self.state.next_number());
+        let put = params![instance.key, seq, message_id.as_str(), bytes];
+        if self.run(sql::INBOX_PUT, put)? == 0 || instance.is_suspended() {
+            return Ok(false);
+        }
+        Ok(self.make_ready(instance))
+    }
+
+    /// Gives an instance that has something to do its place and wakes whoever may
+    /// take it; answers whether the place is new.
+    fn make_ready(&mut self, instance: &mut Instance) -> bool {
+        let is_new = instance.ready.is_none();
+        if is_new {
+            let not_before_ms = match instance.session {
+                Some(_) => 0,
+                None => instance.not_before_ms,
+            };
+            instance.ready = Some(self.ready_from(not_before_ms));
+        }
+        self.note(match instance.session {
+            Some(session) => Topic::Session(session),
+            None => Topic::FreeInstances,
+        });
+        is_new
+    }
+
+    /// Takes an instance out of its holder's hands: with messages it is ready. The
+    /// place is to be stored.
+    pub(super) fn free(&mut self, instance: &mut Instance) -> Step<()> {
+        instance.session = None;
+        instance.given_seq = 0;
+        instance.ready = None;
+        let must_run = instance.must_run && !instance.status.is_ended();
+        if !instance.is_suspended() && (must_run || self.has_messages_after(instance.key, 0)?) {
+            self.make_ready(instance);
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_messages_after(&self, key: i64, seq: u64) -> Step<bool> {
+        self.finds(sql::INBOX_HAS_AFTER, [key, int(seq)])
+    }
+}

@@ -1,0 +1,98 @@
+//! What a request does within the writer's transaction: each method of the contract
+//! as a function on [`Store`].
+//!
+//! - A `Store` borrows the connection of an open transaction and the writer's
+//!   [`State`]; nothing here begins or ends a transaction.
+//! - The file is the truth. The state holds copies of what is small (the store's
+//!   time, the counter, the sessions) and is read again whenever another process
+//!   changed the file.
+//! - A suspended instance is held by nobody.
+
+mod client;
+mod commit;
+mod handout;
+mod instance;
+mod purge;
+mod session;
+mod state;
+mod timer;
+mod work;
+
+use durable_core::InstanceId;
+use durable_core::provider::SessionId;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
+
+use crate::error::Step;
+use crate::number::int;
+use crate::sql;
+use crate::wake::Topic;
+
+pub(crate) use state::State;
+pub(crate) use work::result_message;
+
+/// The store within a transaction.
+#[derive(Debug)]
+pub(crate) struct Store<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) state: &'a mut State,
+}
+
+impl Store<'_> {
+    /// Moves the store's clock, never backwards, and ends the sessions whose
+    /// heartbeat is late by it.
+    pub(crate) fn advance_to(&mut self, now_ms: u64) -> Step<()> {
+        self.state.now_ms = self.state.now_ms.max(now_ms);
+        self.end_late_sessions()
+    }
+
+    /// Remembers a change for those who wait for it.
+    fn note(&mut self, topic: Topic) {
+        self.state.note(topic);
+    }
+
+    fn statement(&self, text: &str) -> Step<CachedStatement<'_>> {
+        Ok(self.connection.prepare_cached(text)?)
+    }
+
+    /// Runs a statement; answers how many rows it changed.
+    fn run(&self, text: &str, parameters: impl Params) -> Step<usize> {
+        Ok(self.statement(text)?.execute(parameters)?)
+    }
+
+    /// Whether a query finds anything.
+    fn finds(&self, text: &str, parameters: impl Params) -> Step<bool> {
+        Ok(self.statement(text)?.exists(parameters)?)
+    }
+
+    /// The number that a query finds first.
+    fn number(&self, text: &str, parameters: impl Params) -> Step<Option<i64>> {
+        let mut statement = self.statement(text)?;
+        Ok(statement
+            .query_row(parameters, |row| row.get(0))
+            .optional()?)
+    }
+
+    /// The key of an instance, if there is one with this id.
+    fn key_of(&mut self, id: &InstanceId) -> Step<Option<i64>> {
+        if let Some(key) = self.state.known_key(id) {
+            return Ok(Some(key));
+        }
+        let key = self.number(sql::KEY_OF_ID, [id.as_str()])?;
+        if let Some(key) = key {
+            self.state.remember_key(id, key);
+        }
+        Ok(key)
+    }
+
+    /// The id of an instance that exists.
+    fn id_of(&self, key: i64) -> Step<InstanceId> {
+        let mut statement = self.statement(sql::ID_OF_KEY)?;
+        let id: String = statement.query_row([key], |row| row.get(0))?;
+        Ok(InstanceId::from(id))
+    }
+}
+
+/// A session as a number in a row.
+fn holder(session: SessionId) -> i64 {
+    int(session.0)
+}

@@ -1,0 +1,34 @@
+//! Removing ended instances. Their highest execution id stays.
+
+use durable_core::InstanceId;
+use rusqlite::params;
+
+use super::Store;
+use crate::error::Step;
+use crate::number::int;
+use crate::sql;
+use crate::wake::Topic;
+
+impl Store<'_> {
+    /// Removes those of these instances that have ended; answers how many.
+    pub(crate) fn purge(&mut self, ids: &[InstanceId]) -> Step<usize> {
+        let mut removed = 0;
+        for id in ids {
+            let Some(instance) = self.find(id)? else {
+                continue;
+            };
+            if !instance.status.is_ended() {
+                continue;
+            }
+            let highest = int(instance.execution_id.get());
+            self.run(sql::PURGED_KEEP, params![id.as_str(), highest])?;
+            for statement in sql::REMOVE_INSTANCE {
+                self.run(statement, [instance.key])?;
+            }
+            self.state.forget_key(id);
+            self.note(Topic::Instance(id.clone()));
+            removed += 1;
+        }
+        Ok(removed)
+    }
+}

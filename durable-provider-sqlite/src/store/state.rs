@@ -1,0 +1,167 @@
+//! What the writer keeps in memory between transactions: copies of what is small and
+//! asked for again and again.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use durable_core::InstanceId;
+use durable_core::provider::{SessionId, WakeSeq};
+use rusqlite::Connection;
+
+use crate::lock::SessionLocks;
+use crate::number::{int, uint};
+use crate::options::SqliteOptions;
+use crate::sql;
+use crate::wake::{Note, Topic};
+
+/// How many keys of instances are remembered.
+const REMEMBERED_KEYS: usize = 65_536;
+
+/// A session's life.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Session {
+    pub(crate) heartbeat_bound_ms: u64,
+    pub(crate) last_heartbeat_ms: u64,
+}
+
+impl Session {
+    /// When it ends, if no heartbeat comes.
+    pub(crate) fn late_at_ms(&self) -> u64 {
+        self.last_heartbeat_ms
+            .saturating_add(self.heartbeat_bound_ms)
+            .saturating_add(1)
+    }
+}
+
+/// The writer's memory.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) messages_per_fetch: usize,
+    /// The store's time: the highest `now_ms` that any call was made with.
+    pub(crate) now_ms: u64,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// None for a store that no other process can reach.
+    pub(crate) locks: Option<SessionLocks>,
+    /// Whether the sessions changed since they were made known.
+    pub(crate) sessions_changed: bool,
+    /// How many turns this transaction applied.
+    pub(crate) turns: u64,
+    last_number: u64,
+    /// Keys are never given to another instance, so one that is out of date finds
+    /// nothing.
+    keys: HashMap<InstanceId, i64>,
+    version: u64,
+    notes: Vec<Note>,
+}
+
+impl State {
+    pub(crate) fn new(options: &SqliteOptions, locks: Option<SessionLocks>) -> Self {
+        Self {
+            messages_per_fetch: options.messages_per_fetch.max(1),
+            now_ms: 0,
+            sessions: BTreeMap::new(),
+            locks,
+            sessions_changed: false,
+            turns: 0,
+            last_number: 0,
+            keys: HashMap::new(),
+            version: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Reads again what another process may have changed.
+    pub(crate) fn reload(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(sql::META_READ)?;
+        let (now_ms, last_number): (i64, i64) =
+            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.now_ms = self.now_ms.max(uint(now_ms));
+        self.last_number = self.last_number.max(uint(last_number));
+        let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
+        let sessions = statement.query_map([], |row| {
+            let session = Session {
+                heartbeat_bound_ms: uint(row.get(1)?),
+                last_heartbeat_ms: uint(row.get(2)?),
+            };
+            Ok((SessionId(uint(row.get(0)?)), session))
+        })?;
+        self.sessions = sessions.collect::<Result<_, _>>()?;
+        self.sessions_changed = true;
+        if let Some(locks) = &mut self.locks {
+            locks.keep_only(|session| self.sessions.contains_key(&session));
+        }
+        Ok(())
+    }
+
+    /// Writes what a transaction that changes something takes with it.
+    pub(crate) fn store(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(sql::META_WRITE)?;
+        statement.execute([int(self.now_ms), int(self.last_number)])?;
+        Ok(())
+    }
+
+    /// A number above every one that was given before.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    pub(crate) fn seen(&self) -> WakeSeq {
+        WakeSeq(self.version)
+    }
+
+    /// Remembers a change.
+    pub(crate) fn note(&mut self, topic: Topic) {
+        self.version += 1;
+        self.notes.push((topic, self.version));
+    }
+
+    /// How many notes there are, to go back to.
+    pub(crate) fn noted(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// Forgets the notes of a step that was rolled back.
+    pub(crate) fn forget_notes_after(&mut self, noted: usize) {
+        self.notes.truncate(noted);
+    }
+
+    /// The notes since they were taken last, and the version to make known.
+    pub(crate) fn take_notes(&mut self) -> (Vec<Note>, u64) {
+        (std::mem::take(&mut self.notes), self.version)
+    }
+
+    /// The sessions that this store knows to live.
+    pub(crate) fn live_sessions(&self) -> HashSet<SessionId> {
+        self.sessions.keys().copied().collect()
+    }
+
+    /// The sessions of other processes that died without closing them.
+    pub(crate) fn dead_sessions(&self) -> Vec<SessionId> {
+        let Some(locks) = &self.locks else {
+            return Vec::new();
+        };
+        let sessions = self.sessions.keys().copied();
+        sessions.filter(|session| locks.is_dead(*session)).collect()
+    }
+
+    pub(super) fn known_key(&self, id: &InstanceId) -> Option<i64> {
+        self.keys.get(id).copied()
+    }
+
+    pub(super) fn remember_key(&mut self, id: &InstanceId, key: i64) {
+        if self.keys.len() >= REMEMBERED_KEYS {
+            self.keys.clear();
+        }
+        self.keys.insert(id.clone(), key);
+    }
+
+    pub(super) fn forget_key(&mut self, id: &InstanceId) {
+        self.keys.remove(id);
+    }
+
+    /// Forgets every key: another process may have removed instances, or a step that
+    /// created some was rolled back.
+    pub(crate) fn forget_keys(&mut self) {
+        self.keys.clear();
+    }
+}

@@ -1,0 +1,478 @@
+//! The connection that writes, and the life of a group of requests.
+//!
+//! - Nobody is answered before the group is on disk.
+//! - A step that fails is rolled back to its savepoint; the others stay whole.
+//! - A commit that fails with an I/O error may have happened: everybody in the group
+//!   is told so, the connection is closed, and the file is opened and checked again
+//!   before anything else.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use durable_core::provider::ProviderError;
+use rusqlite::Connection;
+
+use super::busy;
+use super::checkpoint::LogWatch;
+use super::file::FileIdentity;
+use super::job::BoxedJob;
+use crate::connection;
+use crate::error::{Fault, of_statement, spoils_connection};
+use crate::lock::SessionLocks;
+use crate::options::SqliteOptions;
+use crate::statistics::Counters;
+use crate::store::{State, Store};
+use crate::wake::{Board, Topic};
+
+/// The writer of one store.
+#[derive(Debug)]
+pub(crate) struct Core {
+    options: SqliteOptions,
+    /// None while the connection is not to be trusted.
+    connection: Option<Connection>,
+    state: State,
+    board: Arc<Board>,
+    counters: Arc<Counters>,
+    /// What SQLite calls the content; another number means that another process
+    /// changed it. None before the first look.
+    data_version: Option<i64>,
+    /// When the locks of other processes' sessions were last tried.
+    last_liveness: Option<Instant>,
+    place: Option<Place>,
+}
+
+/// A store in a file.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    file: FileIdentity,
+    log: LogWatch,
+}
+
+impl Core {
+    /// Opens the store in a file, and takes over what dead processes held.
+    pub(crate) fn open(
+        path: &Path,
+        options: SqliteOptions,
+        board: Arc<Board>,
+        counters: Arc<Counters>,
+    ) -> Result<Self, ProviderError> {
+        let connection = connection::open_writer(path, &options)?;
+        let place = Place {
+            path: path.to_owned(),
+            file: FileIdentity::of(path),
+            log: LogWatch::new(path, &options),
+        };
+        let locks = SessionLocks::new(path);
+        let state = State::new(&options, Some(locks));
+        Self::start(connection, state, Some(place), options, board, counters)
+    }
+
+    /// Opens a store in memory.
+    pub(crate) fn open_in_memory(
+        options: SqliteOptions,
+        board: Arc<Board>,
+        counters: Arc<Counters>,
+    ) -> Result<Self, ProviderError> {
+        let connection = connection::open_in_memory(&options)?;
+        let state = State::new(&options, None);
+        Self::start(connection, state, None, options, board, counters)
+    }
+
+    fn start(
+        connection: Connection,
+        state: State,
+        place: Option<Place>,
+        options: SqliteOptions,
+        board: Arc<Board>,
+        counters: Arc<Counters>,
+    ) -> Result<Self, ProviderError> {
+        let mut core = Self {
+            options,
+            connection: Some(connection),
+            state,
+            board,
+            counters,
+            data_version: None,
+            last_liveness: None,
+            place,
+        };
+        core.run_checked(&mut [])?;
+        Ok(core)
+    }
+
+    /// The connection, if it is to be trusted.
+    pub(crate) fn connection(&self) -> Option<&Connection> {
+        self.connection.as_ref()
+    }
+
+    /// Runs a group of requests in one transaction and answers them.
+    pub(crate) fn run(&mut self, mut jobs: Vec<BoxedJob>) {
+        self.counters.add_requests(jobs.len());
+        let error = self.run_checked(&mut jobs).err();
+        for job in jobs {
+            job.answer(error.as_ref());
+        }
+    }
+
+    /// Looks whether another process did something, while there is nothing to do.
+    pub(crate) fn look_around(&mut self) {
+        let Some(connection) = &self.connection else {
+            return;
+        };
+        let has_changed = match data_version(connection) {
+            Ok(version) => Some(version) != self.data_version,
+            Err(_) => return,
+        };
+        let somebody_died = self.is_liveness_due() && {
+            self.last_liveness = Some(Instant::now());
+            !self.state.dead_sessions().is_empty()
+        };
+        if somebody_died {
+            self.last_liveness = None;
+        }
+        if (has_changed || somebody_died)
+            && let Err(error) = self.run_checked(&mut [])
+        {
+            tracing::warn!(%error, "the store could not be looked at");
+        }
+    }
+
+    fn run_checked(&mut self, jobs: &mut [BoxedJob]) -> Result<(), ProviderError> {
+        let result = self.transaction(jobs);
+        if result.is_err() {
+            // What the steps left in memory may not be in the file.
+            self.data_version = None;
+            self.state.forget_keys();
+        }
+        self.publish();
+        result
+    }
+
+    fn transaction(&mut self, jobs: &mut [BoxedJob]) -> Result<(), ProviderError> {
+        self.open_again()?;
+        let Some(connection) = self.connection.take() else {
+            return Err(closed());
+        };
+        let result = self.begin(&connection).and_then(|()| {
+            let changes = connection.total_changes();
+            self.steps(&connection, jobs)?;
+            self.commit(&connection, changes)
+        });
+        let is_spoiled = match &result {
+            Ok(()) => false,
+            Err(failed) => failed.spoils || !roll_back(&connection),
+        };
+        if !is_spoiled {
+            self.connection = Some(connection);
+        }
+        result.map_err(|failed| failed.error)
+    }
+
+    /// Opens the file again after a connection was closed for its errors.
+    fn open_again(&mut self) -> Result<(), ProviderError> {
+        if self.connection.is_some() {
+            return Ok(());
+        }
+        let Some(place) = &self.place else {
+            return Err(closed());
+        };
+        place.file.check()?;
+        self.connection = Some(connection::open_writer(&place.path, &self.options)?);
+        self.data_version = None;
+        Ok(())
+    }
+
+    /// Begins a transaction and catches up with what other processes did.
+    fn begin(&mut self, connection: &Connection) -> Result<(), Failed> {
+        self.state.turns = 0;
+        busy::retry(self.options.busy_bound, || {
+            execute(connection, "BEGIN IMMEDIATE")
+        })?;
+        let version = data_version(connection)?;
+        if self.data_version != Some(version) {
+            self.state.reload(connection)?;
+            if self.data_version.is_some() {
+                self.state.forget_keys();
+            }
+            self.state.note(Topic::Elsewhere);
+            self.data_version = Some(version);
+        }
+        if self.is_liveness_due() {
+            self.last_liveness = Some(Instant::now());
+            self.bury_dead(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the sessions of processes that are dead.
+    fn bury_dead(&mut self, connection: &Connection) -> Result<(), Failed> {
+        for session in self.state.dead_sessions() {
+            let state = &mut self.state;
+            Store { connection, state }.bury_session(session)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is time to try the locks of other processes' sessions.
+    fn is_liveness_due(&self) -> bool {
+        let Some(locks) = &self.state.locks else {
+            return false;
+        };
+        let mut sessions = self.state.sessions.keys();
+        let has_others = sessions.any(|session| !locks.is_own(*session));
+        let last = self.last_liveness;
+        has_others && last.is_none_or(|last| last.elapsed() >= self.options.poll_bound)
+    }
+
+    /// Lets every request do its step, each in a savepoint of its own.
+    fn steps(&mut self, connection: &Connection, jobs: &mut [BoxedJob]) -> Result<(), Failed> {
+        for job in jobs {
+            let state = &mut self.state;
+            if let Some(now_ms) = job.now_ms() {
+                Store { connection, state }.advance_to(now_ms)?;
+            }
+            let noted = state.noted();
+            execute(connection, "SAVEPOINT step")?;
+            let Err(fault) = job.run(&mut Store { connection, state }) else {
+                execute(connection, "RELEASE step")?;
+                continue;
+            };
+            if connection.is_autocommit() || fault.spoils_connection() {
+                // The transaction is gone, and with it every step before this one.
+                return Err(fault.into());
+            }
+            execute(connection, "ROLLBACK TO step")?;
+            execute(connection, "RELEASE step")?;
+            state.forget_notes_after(noted);
+            state.forget_keys();
+            state.reload(connection)?;
+            job.refuse(fault.into_provider_error());
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, connection: &Connection, changes: u64) -> Result<(), Failed> {
+        let has_changed = connection.total_changes() != changes;
+        if has_changed {
+            self.state.store(connection)?;
+        }
+        if let Err(error) = execute(connection, "COMMIT") {
+            return Err(Failed::at_commit(&error));
+        }
+        if !has_changed {
+            return Ok(());
+        }
+        self.counters.add_transaction();
+        self.counters.add_turns(self.state.turns);
+        if let Some(place) = &mut self.place {
+            place.file.check().map_err(|error| Failed {
+                error,
+                spoils: true,
+            })?;
+            place.log.after_group(connection);
+        }
+        Ok(())
+    }
+
+    /// Tells those who wait what changed.
+    fn publish(&mut self) {
+        if self.state.sessions_changed {
+            self.state.sessions_changed = false;
+            self.board.set_sessions(self.state.live_sessions());
+        }
+        let (notes, version) = self.state.take_notes();
+        self.board.publish(notes, version);
+    }
+}
+
+/// Why a group was not committed, or may not have been.
+struct Failed {
+    error: ProviderError,
+    /// Whether the connection is to be closed.
+    spoils: bool,
+}
+
+impl Failed {
+    fn at_commit(error: &rusqlite::Error) -> Self {
+        let spoils = spoils_connection(error);
+        let error = match of_statement(error) {
+            ProviderError::Unavailable { reason } if spoils => ProviderError::Unknown { reason },
+            other => other,
+        };
+        Self { error, spoils }
+    }
+}
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Self {
+        Self {
+            error: of_statement(&error),
+            spoils: spoils_connection(&error),
+        }
+    }
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        let spoils = fault.spoils_connection();
+        Self {
+            error: fault.into_provider_error(),
+            spoils,
+        }
+    }
+}
+
+fn closed() -> ProviderError {
+    ProviderError::Unavailable {
+        reason: "the store is closed".into(),
+    }
+}
+
+/// Whether there is no transaction any more.
+fn roll_back(connection: &Connection) -> bool {
+    connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok()
+}
+
+fn execute(connection: &Connection, text: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(text)?.execute([])?;
+    Ok(())
+}
+
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+    statement.query_row([], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use durable_core::provider::{IdReuse, MessageBody, StartInstance, StartOutcome};
+    use durable_core::{InstanceId, Limits};
+
+    use super::super::job::job;
+    use super::*;
+    use crate::turn::StartRequest;
+
+    fn open(path: &Path) -> Core {
+        let options = SqliteOptions::default();
+        Core::open(path, options, Arc::default(), Arc::default()).unwrap()
+    }
+
+    /// Starts instances in one group, each with an input of this size.
+    fn start(
+        core: &mut Core,
+        ids: &[&str],
+        bytes: usize,
+    ) -> Vec<Result<StartOutcome, ProviderError>> {
+        let (mut jobs, mut answers) = (Vec::new(), Vec::new());
+        for id in ids {
+            let id = InstanceId::from(*id);
+            let message = durable_core::provider::Message {
+                message_id: "s".into(),
+                body: MessageBody::Start(StartInstance {
+                    name: "fulfil".into(),
+                    version: None,
+                    input: "x".repeat(bytes).into(),
+                    parent: None,
+                }),
+            };
+            let request = StartRequest::new(&id, message, Limits::default()).unwrap();
+            let (job, answer) = job(Some(1), move |store| {
+                store.start(&id, &request, IdReuse::Refuse)
+            });
+            jobs.push(job);
+            answers.push(answer);
+        }
+        core.run(jobs);
+        answers
+            .into_iter()
+            .map(|mut answer| answer.try_recv().unwrap())
+            .collect()
+    }
+
+    fn count(core: &Core) -> i64 {
+        let connection = core.connection().unwrap();
+        let records = "SELECT count(*) FROM record";
+        connection.query_row(records, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut core = open(&directory.path().join("a.db"));
+        assert!(start(&mut core, &["before"], 10)[0].is_ok());
+        let set = |core: &Core, pages: i64| {
+            let connection = core.connection().unwrap();
+            let set = format!("PRAGMA max_page_count = {pages}");
+            let read: i64 = connection.query_row(&set, [], |row| row.get(0)).unwrap();
+            read
+        };
+        let room = set(&core, 1) + 4;
+        set(&core, room);
+        let answers = start(&mut core, &["small", "large", "last"], 100_000);
+        for answer in &answers {
+            let error = answer.as_ref().unwrap_err();
+            assert!(error.is_retryable(), "{error}");
+        }
+        assert_eq!(count(&core), 1, "nothing of what was refused stays");
+        set(&core, 1_000_000);
+        let answers = start(&mut core, &["small", "large", "last"], 100_000);
+        assert!(answers.iter().all(Result::is_ok));
+        assert_eq!(count(&core), 4);
+    }
+
+    #[test]
+    fn a_connection_that_may_not_write_says_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut core = open(&directory.path().join("a.db"));
+        let connection = core.connection().unwrap();
+        connection.pragma_update(None, "query_only", true).unwrap();
+        let Err(ProviderError::Unusable { reason }) = &start(&mut core, &["a"], 1)[0] else {
+            panic!("it was written");
+        };
+        assert!(
+            reason.contains("make the file and its directory writable"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn one_refused_request_leaves_the_others_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut core = open(&directory.path().join("a.db"));
+        let refused = || Fault::Refused(closed());
+        let (bad, mut answer) = job::<()>(None, move |store| {
+            store.connection.execute_batch("DELETE FROM meta")?;
+            Err(refused())
+        });
+        core.run(vec![bad]);
+        assert_eq!(answer.try_recv().unwrap(), Err(closed()));
+        assert!(start(&mut core, &["a"], 1)[0].is_ok());
+        assert_eq!(count(&core), 1);
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_is_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut core = open(&directory.path().join("a.db"));
+        assert!(start(&mut core, &["a"], 1)[0].is_ok());
+        core.connection = None;
+        assert!(start(&mut core, &["b"], 1)[0].is_ok());
+        assert_eq!(count(&core), 2);
+    }
+
+    #[test]
+    fn an_io_error_at_commit_is_an_unknown_answer() {
+        let failure = |code| {
+            let error = rusqlite::ffi::Error::new(code);
+            Failed::at_commit(&rusqlite::Error::SqliteFailure(error, None))
+        };
+        let synced = failure(rusqlite::ffi::SQLITE_IOERR_FSYNC);
+        assert!(matches!(synced.error, ProviderError::Unknown { .. }));
+        assert!(synced.spoils);
+        let full = failure(rusqlite::ffi::SQLITE_FULL);
+        assert!(full.error.is_retryable());
+        assert!(!full.spoils);
+    }
+}

@@ -1,0 +1,87 @@
+//! A request: what it does within the transaction, and who waits for the answer.
+
+use std::fmt;
+
+use durable_core::provider::ProviderError;
+use tokio::sync::oneshot;
+
+use crate::error::{Fault, Step};
+use crate::store::Store;
+
+/// A request that the writer can run without knowing what it answers.
+pub(crate) trait Job: Send {
+    /// The caller's time, if the request carries it.
+    fn now_ms(&self) -> Option<u64>;
+
+    /// Does the step. An error means that nothing of it may stay.
+    fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault>;
+
+    /// Answers that the step was refused; nothing of it stayed.
+    fn refuse(&mut self, error: ProviderError);
+
+    /// Sends the answer, or this error to a request that was not refused for itself.
+    fn answer(self: Box<Self>, error: Option<&ProviderError>);
+}
+
+pub(crate) type BoxedJob = Box<dyn Job>;
+
+impl fmt::Debug for dyn Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").finish_non_exhaustive()
+    }
+}
+
+/// A request and where its answer will be.
+pub(crate) fn job<T: Send + 'static>(
+    now_ms: Option<u64>,
+    step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
+    let (reply, answer) = oneshot::channel();
+    let call = Call {
+        now_ms,
+        step: Some(step),
+        result: None,
+        reply,
+    };
+    (Box::new(call), answer)
+}
+
+struct Call<F, T> {
+    now_ms: Option<u64>,
+    step: Option<F>,
+    result: Option<Result<T, ProviderError>>,
+    reply: oneshot::Sender<Result<T, ProviderError>>,
+}
+
+impl<F, T> Job for Call<F, T>
+where
+    F: FnOnce(&mut Store<'_>) -> Step<T> + Send,
+    T: Send,
+{
+    fn now_ms(&self) -> Option<u64> {
+        self.now_ms
+    }
+
+    fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault> {
+        if let Some(step) = self.step.take() {
+            self.result = Some(Ok(step(store)?));
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, error: ProviderError) {
+        self.result = Some(Err(error));
+    }
+
+    fn answer(self: Box<Self>, error: Option<&ProviderError>) {
+        let result = match (self.result, error) {
+            (Some(Ok(_)) | None, Some(error)) => Err(error.clone()),
+            (Some(result), _) => result,
+            (None, None) => Err(ProviderError::Unavailable {
+                reason: "the request was not run".into(),
+            }),
+        };
+        // Whoever asked may be gone.
+        let _ = self.reply.send(result);
+    }
+}

@@ -1,0 +1,18 @@
+//! The one writer of a store.
+//!
+//! - `core` owns the connection: it begins a transaction, lets every request of a
+//!   group do its step in a savepoint, commits, and only then answers.
+//! - `thread` drives it: it blocks on the first request and takes along whatever else
+//!   has arrived. A store in memory has no thread: requests run where they are made.
+//! - `job` is a request with its step and the place for its answer.
+
+mod busy;
+mod checkpoint;
+mod core;
+mod file;
+mod job;
+mod thread;
+
+pub(crate) use core::Core;
+pub(crate) use job::job;
+pub(crate) use thread::Writer;

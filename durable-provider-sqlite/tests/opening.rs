@@ -1,0 +1,181 @@
+//! Opening a file: what it is made like, what is refused, what stays.
+#![cfg(test)]
+
+#[allow(dead_code, reason = "not every test uses all of it")]
+mod support;
+
+use durable_core::provider::{IdReuse, Provider, ProviderError, SessionOptions, StartOutcome};
+use durable_core::{ExecutionId, InstanceId};
+use durable_provider_sqlite::{Durability, SqliteOptions, SqliteProvider};
+use durable_testkit::start_message;
+
+use support::{Place, audit};
+
+fn refusal(place: &Place) -> String {
+    match SqliteProvider::open(place.file()) {
+        Err(ProviderError::Unusable { reason }) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn everything_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let provider = place.open();
+    let session = provider.open_session(SessionOptions::default(), 1);
+    session.await.unwrap();
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(place.directory()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        names.push(file.file_name().into_string().unwrap());
+        assert_eq!(mode, 0o600, "{names:?}");
+    }
+    names.sort();
+    assert_eq!(names[..3], ["store.db", "store.db-shm", "store.db-wal"]);
+    assert!(names[3].starts_with("store.db.session-"), "{names:?}");
+    assert_eq!(names.len(), 4);
+}
+
+#[tokio::test]
+async fn a_closed_session_leaves_no_lock_file() {
+    let place = Place::new();
+    let provider = place.open();
+    let session = provider
+        .open_session(SessionOptions::default(), 1)
+        .await
+        .unwrap();
+    provider.close_session(session, 2).await.unwrap();
+    let files = std::fs::read_dir(place.directory()).unwrap();
+    assert!(files.map(|file| file.unwrap().file_name()).all(|name| {
+        let name = name.into_string().unwrap();
+        !name.contains("session")
+    }));
+}
+
+#[test]
+fn the_file_says_whose_it_is() {
+    let place = Place::new();
+    drop(place.open());
+    let pragma = |name: &str| -> String {
+        let raw = place.raw();
+        let text = |row: &rusqlite::Row<'_>| {
+            row.get_ref(0).map(|value| match value.as_i64() {
+                Ok(number) => number.to_string(),
+                Err(_) => value.as_str().unwrap().to_owned(),
+            })
+        };
+        raw.query_row(&format!("PRAGMA {name}"), [], text).unwrap()
+    };
+    assert_eq!(pragma("application_id"), 0x4455_5241.to_string());
+    assert_eq!(pragma("user_version"), "1");
+    assert_eq!(pragma("journal_mode"), "wal");
+    assert_eq!(pragma("auto_vacuum"), "2");
+    assert_eq!(pragma("page_size"), "4096");
+}
+
+#[test]
+fn every_table_is_strict() {
+    let place = Place::new();
+    drop(place.open());
+    let lax = "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite%'";
+    let count: i64 = place.raw().query_row(lax, [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn a_database_of_another_application_is_refused_and_not_touched() {
+    let place = Place::new();
+    place
+        .raw()
+        .execute_batch("CREATE TABLE theirs (a)")
+        .unwrap();
+    let before = std::fs::read(place.file()).unwrap();
+    let reason = refusal(&place);
+    assert!(reason.contains("another application"), "{reason}");
+    assert_eq!(std::fs::read(place.file()).unwrap(), before);
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_not_touched() {
+    let place = Place::new();
+    drop(place.open());
+    place.raw().pragma_update(None, "user_version", 7).unwrap();
+    let before = std::fs::read(place.file()).unwrap();
+    let reason = refusal(&place);
+    assert!(reason.contains("schema version 7"), "{reason}");
+    assert!(reason.contains("upgrade this node"), "{reason}");
+    assert_eq!(std::fs::read(place.file()).unwrap(), before);
+}
+
+#[test]
+fn what_is_no_database_is_refused() {
+    let place = Place::new();
+    std::fs::write(
+        place.file(),
+        "this is a letter, not a database\n".repeat(400),
+    )
+    .unwrap();
+    let reason = refusal(&place);
+    assert!(reason.contains("not a database"), "{reason}");
+}
+
+#[test]
+fn a_torn_file_is_refused() {
+    let place = Place::new();
+    drop(place.open());
+    let mut bytes = std::fs::read(place.file()).unwrap();
+    for byte in &mut bytes[100..3_000] {
+        *byte = 0xff;
+    }
+    std::fs::write(place.file(), bytes).unwrap();
+    let reason = refusal(&place);
+    assert!(reason.contains("restore a backup"), "{reason}");
+}
+
+#[test]
+fn a_missing_directory_is_named() {
+    let place = Place::new();
+    let path = place.directory().join("nowhere/store.db");
+    let Err(ProviderError::Unusable { reason }) = SqliteProvider::open(path) else {
+        panic!("it was opened");
+    };
+    assert!(reason.contains("nowhere/store.db"), "{reason}");
+}
+
+#[tokio::test]
+async fn what_was_started_is_there_after_a_reopen_also_with_relaxed_durability() {
+    for durability in [Durability::Full, Durability::Relaxed] {
+        let place = Place::new();
+        let options = SqliteOptions {
+            durability,
+            ..SqliteOptions::default()
+        };
+        let id = InstanceId::from("a");
+        let first = ExecutionId::FIRST;
+        for _ in 0..3 {
+            let provider = SqliteProvider::open_with(place.file(), options).unwrap();
+            let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 5);
+            let expected = StartOutcome::Started {
+                execution_id: first,
+            };
+            assert_eq!(started.await.unwrap(), expected);
+            assert!(provider.instance(&id).await.unwrap().is_some());
+            audit(&provider).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_store_s_time_does_not_go_back_over_a_reopen() {
+    let place = Place::new();
+    let provider = place.open();
+    let id = InstanceId::from("a");
+    let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 9_000);
+    let _ = started.await.unwrap();
+    drop(provider);
+    let fired = place.open().fire_timers(0, 5).await.unwrap();
+    assert_eq!(fired.now_ms, 9_000);
+}

@@ -1,0 +1,68 @@
+//! Orchestrations on a real file, from one process life to the next.
+#![cfg(test)]
+
+#[allow(dead_code, reason = "not every test uses all of it")]
+mod support;
+
+use std::time::{Duration, Instant};
+
+use durable_core::provider::StatusKind;
+
+use support::{COUNT, Place, audit, node, records};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_orchestrations_survive_a_restart_in_the_middle() {
+    const INSTANCES: u64 = 200;
+    let place = Place::new();
+    let provider = place.open();
+    let runtime = node(&provider).await;
+    let client = runtime.client();
+    let mut handles = Vec::new();
+    for number in 0..INSTANCES {
+        let start = client.start(COUNT, format!("count-{number}"), &number);
+        handles.push(start.await.unwrap());
+    }
+    handles[INSTANCES as usize / 4].wait().await.unwrap();
+    // As a crash would: nothing is handed back.
+    drop((runtime, client, handles));
+    while provider_count(&provider) > 1 {
+        tokio::task::yield_now().await;
+    }
+    drop(provider);
+
+    let provider = place.open();
+    audit(&provider).await;
+    let began = Instant::now();
+    let runtime = node(&provider).await;
+    for number in 0..INSTANCES {
+        let instance = runtime.client().instance(COUNT, format!("count-{number}"));
+        assert_eq!(instance.wait().await.unwrap(), number + 3);
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(60),
+        "it did not wait for the heartbeat bound of an hour"
+    );
+    runtime.shutdown(Duration::from_secs(5)).await;
+    audit(&provider).await;
+    let all = records(&provider).await;
+    assert_eq!(all.len(), INSTANCES as usize);
+    assert!(
+        all.iter()
+            .all(|record| record.status.kind() == StatusKind::Completed)
+    );
+    assert!(all.iter().all(|record| record.last_event_id.get() == 8));
+}
+
+/// Tasks of a node that was dropped end soon, not at once.
+fn provider_count(provider: &durable_provider_sqlite::SqliteProvider) -> usize {
+    provider.handles()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_in_memory_works_in_virtual_time() {
+    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let runtime = node(&provider).await;
+    let instance = runtime.client().start(COUNT, "a", &4).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    runtime.shutdown(Duration::from_secs(5)).await;
+}

@@ -1,0 +1,155 @@
+//! The durable futures of one execution: which operation of the cursor each one
+//! stands for, and whom to wake.
+//!
+//! A request is passed on to the cursor when the poll that made it is flushed. The
+//! requests of one poll are concurrent, and code such as an unbiased `select!` makes
+//! them in another order every time; so they are passed on in the order in which
+//! their futures lie in the memory of the orchestration, which the compiler has
+//! laid out once. Thereby two equal requests, such as two timers of the same
+//! length in two branches, mean the same branches again in a replay.
+//!
+//! Invariant: no waker is dropped here; what is replaced or removed is handed out,
+//! to be dropped when the lock is free.
+
+use std::ops::Range;
+use std::task::Waker;
+
+use durable_core::{Cursor, OpKey, Request};
+use slab::Slab;
+
+/// All durable futures that were polled and have not come to their value.
+#[derive(Debug, Default)]
+pub(crate) struct DurableFutures {
+    /// The memory of the root future.
+    root: Range<usize>,
+    slots: Slab<Slot>,
+    /// Requests that were not passed on yet, in the order in which they were made.
+    requests: Vec<Option<Asked>>,
+    /// The slot of each operation, by its own slot.
+    slot_of: Vec<usize>,
+}
+
+/// One durable future.
+#[derive(Debug)]
+struct Slot {
+    stage: SlotStage,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum SlotStage {
+    /// Its request is at this index.
+    Asked(usize),
+    /// The cursor knows it.
+    Open(OpKey),
+}
+
+#[derive(Debug)]
+struct Asked {
+    place: Place,
+    slot: usize,
+    request: Request,
+}
+
+/// Where a future lies. The futures outside of the root's own memory, in boxes, are
+/// kept in the order in which they were polled: their owners poll them in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    InRoot { offset: usize },
+    Elsewhere,
+}
+
+impl DurableFutures {
+    /// Where the root future lies from now on.
+    pub(crate) fn set_root(&mut self, memory: Range<usize>) {
+        self.root = memory;
+    }
+
+    /// Takes a request from the future at this address.
+    pub(crate) fn ask(&mut self, address: usize, request: Request, waker: Waker) -> usize {
+        let place = if self.root.contains(&address) {
+            Place::InRoot {
+                offset: address - self.root.start,
+            }
+        } else {
+            Place::Elsewhere
+        };
+        let slot = self.slots.insert(Slot {
+            stage: SlotStage::Asked(self.requests.len()),
+            waker: Some(waker),
+        });
+        self.requests.push(Some(Asked {
+            place,
+            slot,
+            request,
+        }));
+        slot
+    }
+
+    /// Adds a future that the cursor knows already.
+    pub(crate) fn add(&mut self, key: OpKey) -> usize {
+        let slot = self.slots.insert(Slot {
+            stage: SlotStage::Open(key),
+            waker: None,
+        });
+        self.found(key, slot);
+        slot
+    }
+
+    /// Passes all requests on to the cursor.
+    pub(crate) fn pass_on(&mut self, cursor: &mut Cursor) {
+        if self.requests.len() > 1 {
+            self.requests
+                .sort_by_key(|asked| asked.as_ref().map(|asked| asked.place));
+        }
+        let mut requests = std::mem::take(&mut self.requests);
+        for Asked { slot, request, .. } in requests.drain(..).flatten() {
+            let key = cursor.open(request);
+            self.slots[slot].stage = SlotStage::Open(key);
+            self.found(key, slot);
+        }
+        self.requests = requests;
+    }
+
+    /// The operation that a future stands for, once the cursor knows it.
+    pub(crate) fn key(&self, slot: usize) -> Option<OpKey> {
+        match self.slots[slot].stage {
+            SlotStage::Open(key) => Some(key),
+            SlotStage::Asked(_) => None,
+        }
+    }
+
+    /// Keeps the waker of a future; gives back the one it replaces.
+    #[must_use]
+    pub(crate) fn keep_waker(&mut self, slot: usize, waker: &Waker) -> Option<Waker> {
+        let kept = &mut self.slots[slot].waker;
+        match kept {
+            Some(current) if current.will_wake(waker) => None,
+            _ => kept.replace(waker.clone()),
+        }
+    }
+
+    /// The waker of the future that stands for this operation.
+    #[must_use]
+    pub(crate) fn take_waker(&mut self, key: OpKey) -> Option<Waker> {
+        let slot = *self.slot_of.get(key.slot())?;
+        self.slots.get_mut(slot)?.waker.take()
+    }
+
+    /// Forgets a future, and its request if that was not passed on yet.
+    #[must_use]
+    pub(crate) fn remove(&mut self, slot: usize) -> Option<Waker> {
+        let Slot { stage, waker } = self.slots.remove(slot);
+        if let SlotStage::Asked(index) = stage {
+            self.requests[index] = None;
+        }
+        waker
+    }
+
+    fn found(&mut self, key: OpKey, slot: usize) {
+        if self.slot_of.len() <= key.slot() {
+            self.slot_of.resize(key.slot() + 1, usize::MAX);
+        }
+        self.slot_of[key.slot()] = slot;
+    }
+}

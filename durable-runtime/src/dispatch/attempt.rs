@@ -1,0 +1,116 @@
+//! One attempt of an activity: the code, its panics, its time.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use durable_core::provider::ClaimedWork;
+use durable_core::{Failure, FailureKind, Payload};
+use tokio_util::sync::CancellationToken;
+
+use super::hand_backs::HandedBack;
+use crate::activity::{ActivityContext, Attempt};
+use crate::execution::panic_message;
+use crate::node::Node;
+use crate::payload;
+use crate::registry::CodeFuture;
+use crate::retry::{self, Verdict};
+
+/// Runs one attempt and judges it.
+pub(super) async fn attempt(
+    node: &Node,
+    claimed: &ClaimedWork,
+    cancellation: CancellationToken,
+) -> Verdict {
+    let now_ms = node.store_now_ms();
+    if claimed.crashes >= node.options.max_crashes {
+        return retry::poisoned(claimed);
+    }
+    if let Some(failure) = retry::expired(&claimed.item, now_ms) {
+        return Verdict::Finished(Err(failure));
+    }
+    let work = HandedBack::Work(claimed.lease.key.clone());
+    let Some(code) = node.registry.activity(&claimed.item.name) else {
+        tracing::warn!(activity = %claimed.item.name, "this node does not know the activity");
+        return Verdict::HandBack {
+            not_before_ms: Some(node.hand_backs.next(work, now_ms)),
+        };
+    };
+    node.hand_backs.forget(&work);
+    let context = ActivityContext::new(Attempt {
+        name: claimed.item.name.clone(),
+        lease: claimed.lease.clone(),
+        number: claimed.attempt,
+        earlier_heartbeat: claimed.heartbeat.clone(),
+        cancellation: cancellation.clone(),
+        provider: Arc::clone(&node.provider),
+        clock: Arc::clone(&node.clock),
+        limits: node.options.limits,
+    });
+    let work = CatchPanic(Some(code(context, claimed.item.input.clone())));
+    let limit = retry::attempt_limit(&claimed.item, now_ms);
+    let result = tokio::select! {
+        biased;
+        () = node.ended.cancelled() => return Verdict::HandBack { not_before_ms: None },
+        result = work => result,
+        () = sleep_or_never(node, limit) => {
+            cancellation.cancel();
+            Err(retry::timeout(&claimed.item))
+        }
+    };
+    let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
+    retry::judge(claimed, result, node.store_now_ms())
+}
+
+async fn sleep_or_never(node: &Node, limit: Option<Duration>) {
+    match limit {
+        Some(limit) => node.clock.sleep(limit).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Turns a panic of the code into a failure, also one that comes when the code is
+/// dropped.
+struct CatchPanic(Option<CodeFuture>);
+
+impl Future for CatchPanic {
+    type Output = Result<Payload, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(code) = self.0.as_mut() else {
+            return Poll::Pending;
+        };
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| code.as_mut().poll(cx)));
+        let result = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => result,
+            Err(panic) => Err(panicked(panic.as_ref())),
+        };
+        match self.drop_code() {
+            Ok(()) => Poll::Ready(result),
+            Err(failure) => Poll::Ready(result.and(Err(failure))),
+        }
+    }
+}
+
+impl CatchPanic {
+    fn drop_code(&mut self) -> Result<(), Failure> {
+        let code = self.0.take();
+        std::panic::catch_unwind(AssertUnwindSafe(|| drop(code)))
+            .map_err(|panic| panicked(panic.as_ref()))
+    }
+}
+
+impl Drop for CatchPanic {
+    fn drop(&mut self) {
+        if let Err(failure) = self.drop_code() {
+            tracing::error!(%failure, "an activity panicked while it was dropped");
+        }
+    }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+    Failure::new(FailureKind::Panicked, panic_message(panic))
+}

@@ -1,0 +1,93 @@
+//! Stops instances whose code was woken by something that is not durable.
+
+use std::sync::Arc;
+
+use durable_core::provider::{Message, MessageBody, OutgoingMessage, ProviderError};
+use durable_core::{Failure, FailureKind, InstanceId, MessageId};
+use tokio::sync::mpsc;
+
+use super::wait::{self, Backoff};
+use crate::node::Node;
+use crate::options::FaultPolicy;
+
+/// Stops what is reported until the session ends.
+pub(crate) async fn serve_foreign_wakes(
+    node: Arc<Node>,
+    mut foreign_wakes: mpsc::UnboundedReceiver<InstanceId>,
+) {
+    loop {
+        let instance = tokio::select! {
+            biased;
+            () = node.ended.cancelled() => return,
+            instance = foreign_wakes.recv() => match instance {
+                Some(instance) => instance,
+                None => return,
+            },
+        };
+        drop(node.cache.take(&instance));
+        metrics::counter!("durable_violations_total").increment(1);
+        let failure = Failure::new(
+            FailureKind::DeterminismViolation,
+            "the orchestration was woken by something that is not durable, such as \
+             `tokio::time::sleep`, a socket or a channel to the outside: use the context's \
+             futures, or `run` for a short side effect",
+        )
+        .not_retryable();
+        tracing::error!(%instance, reason = %failure, "an instance cannot go on");
+        match node.options.fault_policy {
+            FaultPolicy::Suspend => suspend(&node, &instance, &failure).await,
+            FaultPolicy::Terminate => terminate(&node, &instance, &failure).await,
+        }
+    }
+}
+
+/// Suspends an instance whoever holds it.
+pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failure) {
+    let mut backoff = Backoff::default();
+    loop {
+        let now_ms = node.clock.now_ms();
+        let suspended = node.provider.suspend(instance, failure.clone(), now_ms);
+        let suspended = suspended.await.map(drop);
+        if is_settled(node, &mut backoff, suspended).await {
+            return;
+        }
+    }
+}
+
+/// Ends an instance whoever holds it.
+async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
+    let message = Message {
+        message_id: MessageId::from(format!("{instance}/foreign-wait")),
+        body: MessageBody::Terminate {
+            reason: failure.message.clone(),
+        },
+    };
+    let outgoing = OutgoingMessage {
+        target: instance.clone(),
+        message,
+    };
+    let mut backoff = Backoff::default();
+    loop {
+        let now_ms = node.clock.now_ms();
+        let sent = node.provider.send(vec![outgoing.clone()], now_ms);
+        let sent = sent.await.map(drop);
+        if is_settled(node, &mut backoff, sent).await {
+            return;
+        }
+    }
+}
+
+/// Whether nothing more can be done; an error that may pass is waited out first.
+async fn is_settled(node: &Node, backoff: &mut Backoff, done: Result<(), ProviderError>) -> bool {
+    match done {
+        Ok(()) => true,
+        Err(error) if wait::is_passing(&error) => {
+            wait::out_error(node, backoff, &error).await;
+            node.ended.is_cancelled()
+        }
+        Err(error) => {
+            tracing::error!(%error, "an instance could not be stopped");
+            true
+        }
+    }
+}

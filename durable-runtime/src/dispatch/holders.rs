@@ -1,0 +1,105 @@
+//! Who holds which instance on this node, and how to reach them.
+//!
+//! A lease is known by its token, which rises with every hand-out. An instance can
+//! be handed out again while the task that held it before is still tidying up, so
+//! the token decides who is meant:
+//!
+//! ```text
+//! (unknown) ──take_over──▶ Active ──return_soon──▶ Returning ──returned──▶ (unknown)
+//!                            └──────let_go───────────────────────────────▶ (unknown)
+//! ```
+//!
+//! Messages that were given under a lease that is on its way back are dropped here:
+//! the store gives them again under the next lease.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use durable_core::InstanceId;
+use durable_core::provider::{Lease, ReadyInstance};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+
+use crate::turn::Arrival;
+
+/// Who holds which instance.
+#[derive(Debug, Default)]
+pub(crate) struct Holders {
+    holders: Mutex<HashMap<InstanceId, Holder>>,
+}
+
+#[derive(Debug)]
+struct Holder {
+    token: u64,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// A task holds it and takes what arrives.
+    Active(UnboundedSender<Arrival>),
+    /// Its lease is being given back.
+    Returning,
+}
+
+impl Holders {
+    fn holders(&self) -> MutexGuard<'_, HashMap<InstanceId, Holder>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An instance was handed out. If it is new in this node's hands its holder is
+    /// to be started with this channel; if not, what came with it is passed on.
+    pub(crate) fn take_over(&self, ready: &ReadyInstance) -> Option<UnboundedReceiver<Arrival>> {
+        let mut holders = self.holders();
+        if let Some(holder) = holders.get(&ready.lease.instance) {
+            match &holder.stage {
+                _ if holder.token > ready.lease.token => return None,
+                Stage::Returning if holder.token == ready.lease.token => return None,
+                Stage::Active(channel) if holder.token == ready.lease.token => {
+                    let mut arrivals = ready.messages.iter().cloned().map(Arrival::Message);
+                    if arrivals.all(|arrival| channel.send(arrival).is_ok()) {
+                        return None;
+                    }
+                }
+                // The lease before this one is gone, and so is its holder.
+                _ => {}
+            }
+        }
+        let (channel, receiver) = mpsc::unbounded_channel();
+        let holder = Holder {
+            token: ready.lease.token,
+            stage: Stage::Active(channel),
+        };
+        holders.insert(ready.lease.instance.clone(), holder);
+        Some(receiver)
+    }
+
+    /// Hands an arrival to the holder of its instance; gives it back if there is none.
+    pub(crate) fn forward(&self, instance: &InstanceId, arrival: Arrival) -> Result<(), Arrival> {
+        let channel = match self.holders().get(instance) {
+            Some(Holder {
+                stage: Stage::Active(channel),
+                ..
+            }) => channel.clone(),
+            _ => return Err(arrival),
+        };
+        channel.send(arrival).map_err(|unsent| unsent.0)
+    }
+
+    /// The store has the lease again.
+    pub(crate) fn let_go(&self, lease: &Lease) {
+        let mut holders = self.holders();
+        let holder = holders.get(&lease.instance);
+        if holder.is_some_and(|holder| holder.token == lease.token) {
+            holders.remove(&lease.instance);
+        }
+    }
+
+    /// The lease is on its way to the store.
+    pub(crate) fn return_soon(&self, lease: &Lease) {
+        if let Some(holder) = self.holders().get_mut(&lease.instance)
+            && holder.token == lease.token
+        {
+            holder.stage = Stage::Returning;
+        }
+    }
+}

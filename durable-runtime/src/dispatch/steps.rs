@@ -1,0 +1,267 @@
+//! A turn of a held instance: what arrived, step by step, and its commit.
+
+use durable_core::provider::{Claim, ClaimedWork, NextExecution};
+use durable_core::{Delivery, Version};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::commit::{NotCommitted, commit};
+use super::holding::{Hold, Holding, Lost};
+use super::outcome::Stop;
+use super::{activity, load};
+use crate::execution::{Fault, Rest};
+use crate::interpret::{Meaning, interpret};
+use crate::turn::{Arrival, Batch, Header, Live};
+
+/// How many arrivals one turn takes at most.
+const TURN_ARRIVALS: usize = 256;
+
+/// Whether a commit keeps the lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// The turn goes on.
+    Always,
+    /// If something of the instance runs here, or more has arrived.
+    IfUseful,
+}
+
+impl Holding {
+    /// One turn: what arrived, step by step, and its commit.
+    pub(super) async fn turn(&mut self, live: &mut Live, rest: Rest) -> Result<(), Lost> {
+        let mut batch = self.new_batch();
+        self.finish_step(live, &mut batch, Ok(rest)).await?;
+        for _ in 0..TURN_ARRIVALS {
+            let Some(arrival) = self.arrivals.pop_front() else {
+                break;
+            };
+            self.step(live, &mut batch, arrival).await?;
+        }
+        if batch.is_empty() && !self.must_run {
+            return Ok(());
+        }
+        metrics::counter!("durable_turns_total").increment(1);
+        live.turns += 1;
+        self.commit(batch, Keep::IfUseful).await
+    }
+
+    /// One step: one arrival as an input, then everything the code does with it.
+    async fn step(
+        &mut self,
+        live: &mut Live,
+        batch: &mut Batch,
+        arrival: Arrival,
+    ) -> Result<(), Lost> {
+        if let Arrival::Result(result) = &arrival {
+            self.local_work.remove(&result.lease.key);
+        }
+        let event = match interpret(&live.execution, &self.node.registry, &arrival) {
+            Meaning::Input(event) => event,
+            Meaning::Nothing(reason) => {
+                dropped(reason);
+                batch.consume(arrival);
+                return Ok(());
+            }
+            Meaning::StartRefused(start) => {
+                batch.refuse_start(&start);
+                batch.consume(arrival);
+                return Ok(());
+            }
+            Meaning::NotRegistered(start) => {
+                let fault = Fault::NotRegistered {
+                    name: start.name,
+                    version: start.version.unwrap_or_else(|| Version::from("(any)")),
+                };
+                self.fault(&fault, batch.take()).await;
+                return Err(Lost);
+            }
+        };
+        let delivered = live.execution.deliver(event, self.node.store_now_ms());
+        let rest = match delivered {
+            Ok(Delivery::Dropped(reason)) => {
+                dropped(reason.label());
+                batch.consume(arrival);
+                return Ok(());
+            }
+            Ok(Delivery::Accepted) => live.execution.drive(),
+            Err(fault) => Err(fault),
+        };
+        match rest {
+            Ok(rest) => {
+                batch.consume(arrival);
+                self.finish_step(live, batch, Ok(rest)).await
+            }
+            Err(fault) => {
+                self.arrivals.push_front(arrival);
+                self.fault(&fault, batch.take()).await;
+                Err(Lost)
+            }
+        }
+    }
+
+    /// Drives a step to its end: side effects are executed after what led to them
+    /// is stored, and an execution that continues as new begins its next one.
+    async fn finish_step(
+        &mut self,
+        live: &mut Live,
+        batch: &mut Batch,
+        mut rest: Result<Rest, Fault>,
+    ) -> Result<(), Lost> {
+        loop {
+            rest = match rest {
+                Ok(Rest::Quiet) => {
+                    batch.absorb(live);
+                    return Ok(());
+                }
+                Ok(Rest::Ended) => {
+                    batch.absorb(live);
+                    if live.execution.has_ended() {
+                        return Ok(());
+                    }
+                    if batch.next_execution.is_some() {
+                        self.commit_and_go_on(batch).await?;
+                    }
+                    self.begin_next(live, batch)
+                }
+                Ok(Rest::BeforeRun) => {
+                    batch.absorb(live);
+                    self.commit_and_go_on(batch).await?;
+                    live.execution.go_ahead()
+                }
+                Ok(Rest::InRun) => {
+                    tokio::select! {
+                        biased;
+                        () = self.node.ended.cancelled() => return Err(Lost),
+                        () = live.execution.run_progress() => {}
+                    }
+                    live.execution.drive()
+                }
+                Err(fault) => {
+                    self.fault(&fault, batch.take()).await;
+                    return Err(Lost);
+                }
+            };
+        }
+    }
+
+    /// Starts the next execution in the place of the one that continued as new.
+    fn begin_next(&mut self, live: &mut Live, batch: &mut Batch) -> Result<Rest, Fault> {
+        let Some(start) = live.execution.take_next_start() else {
+            return Ok(Rest::Quiet);
+        };
+        self.verification.ended(&live.execution);
+        let execution_id = live.execution.execution_id().next();
+        *live = load::new_live(&self.node, &self.lease.instance, execution_id);
+        live.execution.end_of_history();
+        let _ = live.execution.replay()?;
+        let _ = live.execution.deliver(start, self.node.store_now_ms())?;
+        let rest = live.execution.drive()?;
+        batch.next_execution = Some(NextExecution {
+            execution_id,
+            events: Vec::new(),
+        });
+        Ok(rest)
+    }
+
+    /// Commits in the middle of a turn.
+    async fn commit_and_go_on(&mut self, batch: &mut Batch) -> Result<(), Lost> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.commit(batch.take(), Keep::Always).await?;
+        tokio::task::consume_budget().await;
+        if self.node.ended.is_cancelled() || self.is_to_end() {
+            return Err(Lost);
+        }
+        Ok(())
+    }
+
+    /// A turn that never comes to rest must not keep a hard stop waiting: the
+    /// instance is handed out anew.
+    fn is_to_end(&mut self) -> bool {
+        !self.no_arrivals() && self.has_started() && self.requested_end().is_some()
+    }
+
+    async fn commit(&mut self, batch: Batch, keep: Keep) -> Result<(), Lost> {
+        let is_over = batch.ends_instance();
+        let slots = match is_over {
+            true => Vec::new(),
+            false => self.activity_slots(batch.new_work_for(&self.node.options.queues)),
+        };
+        let keep_lease = match keep {
+            Keep::Always => true,
+            Keep::IfUseful => {
+                let is_useful =
+                    !slots.is_empty() || !self.local_work.is_empty() || !self.no_arrivals();
+                !is_over && is_useful
+            }
+        };
+        let cancelled = batch.cancelled_work().to_vec();
+        let header = self.header(keep_lease, slots.len());
+        let commit_id = header.commit_id;
+        let (turn, results) = batch.into_commit(header);
+        let tail = self.tail.after(&turn);
+        match commit(&self.node, turn).await {
+            Ok(committed) => {
+                self.tail = tail;
+                self.last_commit_id = Some(commit_id);
+                self.must_run = keep == Keep::Always;
+                if !keep_lease {
+                    self.hold = Hold::Free;
+                }
+                if committed.has_messages {
+                    self.node.look_again.notify_one();
+                }
+                self.node.running.cancel(&cancelled);
+                if is_over {
+                    self.node.running.cancel_all_of(&self.lease.instance);
+                }
+                self.begin_work(committed.claimed, slots);
+                Ok(())
+            }
+            Err(not_committed) => {
+                self.arrivals.extend(results.into_iter().map(Arrival::Result));
+                if let NotCommitted::Refused(error) = not_committed {
+                    let stop = Stop::refused(&error, self.node.options.fault_policy);
+                    self.stop(stop, self.new_batch()).await;
+                }
+                Err(Lost)
+            }
+        }
+    }
+
+    pub(super) fn header(&self, keep_lease: bool, claim: usize) -> Header {
+        Header {
+            commit_id: self.node.next_commit_id(),
+            lease: self.lease.clone(),
+            tail: self.tail,
+            keep_lease,
+            claim: Claim {
+                max: claim,
+                queues: self.node.options.queues.clone(),
+            },
+        }
+    }
+
+    /// Free places for new work, up to this many.
+    fn activity_slots(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
+        if self.node.draining.is_cancelled() {
+            return Vec::new();
+        }
+        (0..wanted)
+            .map_while(|_| self.node.activity_slots.clone().try_acquire_owned().ok())
+            .collect()
+    }
+
+    fn begin_work(&mut self, claimed: Vec<ClaimedWork>, slots: Vec<OwnedSemaphorePermit>) {
+        debug_assert!(claimed.len() <= slots.len());
+        for (claimed, slot) in claimed.into_iter().zip(slots) {
+            if claimed.lease.key.instance == self.lease.instance {
+                self.local_work.insert(claimed.lease.key.clone());
+            }
+            activity::begin(&self.node, claimed, slot);
+        }
+    }
+}
+
+pub(super) fn dropped(reason: &'static str) {
+    metrics::counter!("durable_messages_dropped_total", "reason" => reason).increment(1);
+}

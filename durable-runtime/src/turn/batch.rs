@@ -1,0 +1,488 @@
+//! What a turn has gathered for its commit.
+//!
+//! Invariant: it holds whole steps only, and a result that travelled in memory
+//! stays here until the commit that records it is applied.
+
+use std::collections::BTreeMap;
+
+use durable_core::provider::{
+    Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
+    NextExecution, OutgoingMessage, StartInstance, Timer, TurnCommit, WorkItem, WorkKey,
+};
+use durable_core::{
+    Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name,
+    Parent, Payload,
+};
+
+use super::{Arrival, Live, LocalResult, Past};
+
+/// What a turn has gathered for its commit.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    instance: InstanceId,
+    pub(crate) events: Vec<HistoryEntry>,
+    pub(crate) next_execution: Option<NextExecution>,
+    consumed: Vec<InboxSeq>,
+    results: Vec<LocalResult>,
+    new_work: BTreeMap<(ExecutionId, EventId), WorkItem>,
+    cancelled_work: Vec<WorkKey>,
+    new_timers: BTreeMap<(ExecutionId, EventId), Timer>,
+    cancelled_timers: Vec<(ExecutionId, EventId)>,
+    new_messages: Vec<OutgoingMessage>,
+    pub(crate) update: InstanceUpdate,
+}
+
+/// What the store has: the current execution and its last event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    pub(crate) execution_id: ExecutionId,
+    pub(crate) last_event_id: EventId,
+}
+
+/// What a commit is, besides what it changes.
+#[derive(Debug)]
+pub(crate) struct Header {
+    pub(crate) commit_id: CommitId,
+    pub(crate) lease: Lease,
+    pub(crate) tail: Tail,
+    pub(crate) keep_lease: bool,
+    pub(crate) claim: Claim,
+}
+
+impl Batch {
+    pub(crate) fn new(instance: InstanceId) -> Self {
+        Self {
+            instance,
+            events: Vec::new(),
+            next_execution: None,
+            consumed: Vec::new(),
+            results: Vec::new(),
+            new_work: BTreeMap::new(),
+            cancelled_work: Vec::new(),
+            new_timers: BTreeMap::new(),
+            cancelled_timers: Vec::new(),
+            new_messages: Vec::new(),
+            update: InstanceUpdate::default(),
+        }
+    }
+
+    /// What was gathered so far; gathering begins anew.
+    pub(crate) fn take(&mut self) -> Self {
+        let next = Self::new(self.instance.clone());
+        std::mem::replace(self, next)
+    }
+
+    /// Whether committing it would change nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+            && self.next_execution.is_none()
+            && self.consumed.is_empty()
+            && self.results.is_empty()
+            && self.new_messages.is_empty()
+            && self.update == InstanceUpdate::default()
+    }
+
+    /// Whether the instance ends with this commit.
+    pub(crate) fn ends_instance(&self) -> bool {
+        let status = self.update.status.as_ref();
+        status.is_some_and(|status| status.kind().is_ended())
+    }
+
+    /// How much of the new work is for these queues.
+    pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
+        let queued = self.new_work.values().map(|item| &item.options.queue);
+        queued.filter(|queue| queues.contains(queue)).count()
+    }
+
+    /// Activities that nobody waits for any more.
+    pub(crate) fn cancelled_work(&self) -> &[WorkKey] {
+        &self.cancelled_work
+    }
+
+    /// The commit, and the results that stay in memory until it is applied.
+    pub(crate) fn into_commit(self, header: Header) -> (TurnCommit, Vec<LocalResult>) {
+        let finished_work = self.results.iter().map(|done| done.lease.key.clone());
+        let turn = TurnCommit {
+            commit_id: header.commit_id,
+            lease: header.lease,
+            execution_id: header.tail.execution_id,
+            expected_last_event_id: header.tail.last_event_id,
+            events: self.events,
+            next_execution: self.next_execution,
+            consumed: self.consumed,
+            finished_work: finished_work.collect(),
+            new_work: self.new_work.into_values().collect(),
+            cancelled_work: self.cancelled_work,
+            new_timers: self.new_timers.into_values().collect(),
+            cancelled_timers: self.cancelled_timers,
+            new_messages: self.new_messages,
+            update: self.update,
+            keep_lease: header.keep_lease,
+            claim: header.claim,
+        };
+        (turn, self.results)
+    }
+
+    /// The arrival was dealt with: it leaves the inbox, or its work its queue.
+    pub(crate) fn consume(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Message(message) => self.consumed.push(message.seq),
+            Arrival::Result(result) => self.results.push(result),
+            Arrival::Settled(_) => {}
+        }
+    }
+
+    /// Takes over what the execution appended, and what follows from it.
+    pub(crate) fn absorb(&mut self, live: &mut Live) {
+        let execution_id = live.execution.execution_id();
+        let entries = live.execution.take_appended();
+        for entry in &entries {
+            self.follow(live, entry);
+        }
+        match &mut self.next_execution {
+            Some(next) if next.execution_id == execution_id => next.events.extend(entries),
+            _ => self.events.extend(entries),
+        }
+    }
+
+    /// What one event asks of the world.
+    fn follow(&mut self, live: &mut Live, entry: &HistoryEntry) {
+        let source = Source {
+            execution_id: live.execution.execution_id(),
+            event_id: entry.event_id(),
+        };
+        let child = live.execution.note_child(&entry.event);
+        let command = live.open.note(&entry.event);
+        if let Some(command) = command {
+            let (event, kind) = (entry.event_id(), entry.event.kind().name());
+            tracing::debug!(%event, %command, kind, "recorded");
+        }
+        match &entry.event {
+            Event::OrchestrationStarted { name, version, .. } => {
+                self.update.running = Some((name.clone(), version.clone()));
+                self.update.status = Some(InstanceStatus::Running);
+            }
+            Event::ActivityScheduled { .. } => self.schedule(source, entry),
+            Event::TimerCreated { fire_at_ms, .. } => self.set_timer(source, *fire_at_ms),
+            Event::ActivityCancelRequested {
+                source_event_id, ..
+            } => self.cancel_work(source.execution_id, *source_event_id),
+            Event::TimerCancelled {
+                source_event_id, ..
+            } => self.cancel_timer(source.execution_id, *source_event_id),
+            Event::SubOrchestrationCancelRequested { .. } => {
+                if let Some(child) = child {
+                    let reason = "its parent no longer waits for it".into();
+                    self.send(source, &child, MessageBody::Cancel { reason });
+                }
+            }
+            Event::CustomStatusSet { status, .. } => {
+                self.update.custom_status = Some(status.clone());
+            }
+            event if event.is_terminal() => self.end(live, source, event),
+            event => self.tell_others(source, event),
+        }
+    }
+
+    fn schedule(&mut self, source: Source, entry: &HistoryEntry) {
+        let Event::ActivityScheduled {
+            name,
+            input,
+            options,
+            ..
+        } = &entry.event
+        else {
+            return;
+        };
+        let item = WorkItem {
+            key: self.work_key(source.execution_id, source.event_id),
+            name: name.clone(),
+            input: input.clone(),
+            options: options.clone(),
+            scheduled_at_ms: entry.recorded_at_ms,
+        };
+        self.new_work
+            .insert((source.execution_id, source.event_id), item);
+    }
+
+    fn set_timer(&mut self, source: Source, fire_at_ms: u64) {
+        let Source {
+            execution_id,
+            event_id,
+        } = source;
+        let timer = Timer {
+            instance: self.instance.clone(),
+            execution_id,
+            event_id,
+            fire_at_ms,
+        };
+        self.new_timers.insert((execution_id, event_id), timer);
+    }
+
+    /// Events that are messages to other instances.
+    fn tell_others(&mut self, source: Source, event: &Event) {
+        match event {
+            Event::SubOrchestrationScheduled {
+                name,
+                version,
+                instance: child,
+                input,
+                ..
+            } => {
+                let start = StartInstance {
+                    name: name.clone(),
+                    version: version.clone(),
+                    input: input.clone(),
+                    parent: Some(Parent {
+                        instance: self.instance.clone(),
+                        execution_id: source.execution_id,
+                        event_id: source.event_id,
+                    }),
+                };
+                self.send(source, child, MessageBody::Start(start));
+            }
+            Event::OrchestrationChained {
+                name,
+                version,
+                instance: started,
+                input,
+                ..
+            } => {
+                let start = StartInstance {
+                    name: name.clone(),
+                    version: version.clone(),
+                    input: input.clone(),
+                    parent: None,
+                };
+                self.send(source, started, MessageBody::Start(start));
+            }
+            Event::ExternalEventSent {
+                target, name, data, ..
+            } => {
+                let body = MessageBody::ExternalRaised {
+                    name: name.clone(),
+                    data: data.clone(),
+                };
+                self.send(source, target, body);
+            }
+            Event::PromiseResolutionSent {
+                target, resolution, ..
+            } => {
+                let body = MessageBody::PromiseSettled {
+                    execution_id: target.execution_id,
+                    number: target.number,
+                    resolution: resolution.clone(),
+                };
+                self.send(source, &target.instance, body);
+            }
+            _ => {}
+        }
+    }
+
+    /// The execution ends: nothing of it is left behind, and if the instance ends
+    /// with it, whoever waits is told.
+    fn end(&mut self, live: &mut Live, source: Source, terminal: &Event) {
+        for event_id in live.open.take_activities() {
+            self.cancel_work(source.execution_id, event_id);
+        }
+        for event_id in live.open.take_timers() {
+            self.cancel_timer(source.execution_id, event_id);
+        }
+        self.give_up(source, live.execution.take_children());
+        let Some((status, result)) = status_after(terminal) else {
+            return;
+        };
+        self.update.status = Some(status);
+        let identity = live.execution.identity();
+        let parent = identity.and_then(|identity| identity.parent.clone());
+        self.answer(source, parent, result);
+    }
+
+    /// Ends the instance from outside, after what the whole steps gathered.
+    pub(crate) fn impose_end(
+        &mut self,
+        tail: Tail,
+        mut past: Past,
+        failure: Failure,
+        now_ms: u64,
+    ) {
+        let (execution_id, before, entries) = match &mut self.next_execution {
+            Some(next) => {
+                past = Past::default();
+                (next.execution_id, EventId::UNASSIGNED, &mut next.events)
+            }
+            None => (tail.execution_id, tail.last_event_id, &mut self.events),
+        };
+        entries.iter().for_each(|entry| past.note(entry));
+        let mut event_id = entries.last().map_or(before, HistoryEntry::event_id);
+        if !past.has_ended {
+            event_id = event_id.next();
+            entries.push(HistoryEntry {
+                recorded_at_ms: now_ms.max(past.last_recorded_ms),
+                event: Event::OrchestrationTerminated {
+                    event_id,
+                    failure: failure.clone(),
+                },
+            });
+        }
+        let source = Source {
+            execution_id,
+            event_id,
+        };
+        self.give_up(source, past.children);
+        self.answer(source, past.parent, Err(failure.clone()));
+        self.update.status = Some(InstanceStatus::Terminated { failure });
+    }
+
+    /// Asks children to stop whose parent has ended.
+    fn give_up(
+        &mut self,
+        source: Source,
+        children: impl IntoIterator<Item = (EventId, InstanceId)>,
+    ) {
+        for (scheduled, child) in children {
+            let body = MessageBody::Cancel {
+                reason: "its parent has ended".into(),
+            };
+            let id = format!("{}/{scheduled}", self.message_id(source));
+            self.push_message(&child, id, body);
+        }
+    }
+
+    /// Gives the result of the instance to whoever waits for it.
+    fn answer(
+        &mut self,
+        source: Source,
+        parent: Option<Parent>,
+        result: Result<Payload, Failure>,
+    ) {
+        let Some(parent) = parent else {
+            return;
+        };
+        let body = MessageBody::SubOrchestrationFinished {
+            execution_id: parent.execution_id,
+            source_event_id: parent.event_id,
+            result,
+        };
+        self.send(source, &parent.instance, body);
+    }
+
+    /// A start that came too late or for a taken id: whoever waits is told.
+    pub(crate) fn refuse_start(&mut self, start: &StartInstance) {
+        let Some(parent) = &start.parent else {
+            return;
+        };
+        let failure = Failure::new(
+            FailureKind::InstanceExists,
+            format!("an instance with the id `{}` exists", self.instance),
+        );
+        let id = format!(
+            "{}/{}/{}/refused",
+            parent.instance, parent.execution_id, parent.event_id
+        );
+        let body = MessageBody::SubOrchestrationFinished {
+            execution_id: parent.execution_id,
+            source_event_id: parent.event_id,
+            result: Err(failure),
+        };
+        self.push_message(&parent.instance, id, body);
+    }
+
+    /// Tells another instance something; the id follows from the event, so that it
+    /// is the same whenever the turn is run.
+    fn send(&mut self, source: Source, target: &InstanceId, body: MessageBody) {
+        let id = self.message_id(source);
+        self.push_message(target, id, body);
+    }
+
+    fn message_id(&self, source: Source) -> String {
+        let Source {
+            execution_id,
+            event_id,
+        } = source;
+        format!("{}/{execution_id}/{event_id}", self.instance)
+    }
+
+    fn push_message(&mut self, target: &InstanceId, id: String, body: MessageBody) {
+        self.new_messages.push(OutgoingMessage {
+            target: target.clone(),
+            message: Message {
+                message_id: MessageId::from(id),
+                body,
+            },
+        });
+    }
+
+    /// Work that was scheduled in this very turn is not even created.
+    fn cancel_work(&mut self, execution_id: ExecutionId, event_id: EventId) {
+        if self.new_work.remove(&(execution_id, event_id)).is_none() {
+            let key = self.work_key(execution_id, event_id);
+            self.cancelled_work.push(key);
+        }
+    }
+
+    /// A timer that was set in this very turn is not even created.
+    fn cancel_timer(&mut self, execution_id: ExecutionId, event_id: EventId) {
+        if self.new_timers.remove(&(execution_id, event_id)).is_none() {
+            self.cancelled_timers.push((execution_id, event_id));
+        }
+    }
+
+    fn work_key(&self, execution_id: ExecutionId, event_id: EventId) -> WorkKey {
+        WorkKey {
+            instance: self.instance.clone(),
+            execution_id,
+            event_id,
+        }
+    }
+}
+
+/// The event that something follows from.
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    execution_id: ExecutionId,
+    event_id: EventId,
+}
+
+impl Tail {
+    /// What the store has after this commit.
+    pub(crate) fn after(self, turn: &TurnCommit) -> Self {
+        let last = |events: &[HistoryEntry]| events.last().map(HistoryEntry::event_id);
+        match &turn.next_execution {
+            Some(next) => Self {
+                execution_id: next.execution_id,
+                last_event_id: last(&next.events).unwrap_or(EventId::UNASSIGNED),
+            },
+            None => Self {
+                last_event_id: last(&turn.events).unwrap_or(self.last_event_id),
+                ..self
+            },
+        }
+    }
+}
+
+/// Where the instance stands after a terminal event, and its result; `None` if it
+/// goes on in a new execution.
+fn status_after(terminal: &Event) -> Option<(InstanceStatus, Result<Payload, Failure>)> {
+    Some(match terminal.clone() {
+        Event::OrchestrationCompleted { output, .. } => (
+            InstanceStatus::Completed {
+                output: output.clone(),
+            },
+            Ok(output),
+        ),
+        Event::OrchestrationFailed { failure, .. } => (
+            InstanceStatus::Failed {
+                failure: failure.clone(),
+            },
+            Err(failure),
+        ),
+        Event::OrchestrationTerminated { failure, .. } => (
+            InstanceStatus::Terminated {
+                failure: failure.clone(),
+            },
+            Err(failure),
+        ),
+        _ => return None,
+    })
+}

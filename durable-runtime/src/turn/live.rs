@@ -1,0 +1,83 @@
+//! An execution in memory, and what it has asked of the world.
+
+use std::collections::BTreeSet;
+
+use durable_core::{CommandId, CommandNumbering, Event, EventId};
+
+use crate::execution::Execution;
+
+/// An execution that is up to date with the store, or about to be.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) execution: Execution,
+    /// What is to be cleaned up when the execution ends.
+    pub(crate) open: OpenOperations,
+    /// How many turns it has had in memory.
+    pub(crate) turns: u64,
+}
+
+impl Live {
+    pub(crate) fn new(execution: Execution) -> Self {
+        Self {
+            execution,
+            open: OpenOperations::default(),
+            turns: 0,
+        }
+    }
+}
+
+/// The activities and timers of an execution that have not come to an end.
+///
+/// When an instance ends the store drops them; when it continues as new only the
+/// turn knows which ones nobody waits for any more.
+#[derive(Debug, Default)]
+pub(crate) struct OpenOperations {
+    activities: BTreeSet<EventId>,
+    timers: BTreeSet<EventId>,
+    numbering: CommandNumbering,
+}
+
+impl OpenOperations {
+    /// Keeps track; answers with the number of the command that the event records.
+    pub(crate) fn note(&mut self, event: &Event) -> Option<CommandId> {
+        match event {
+            Event::ActivityScheduled { event_id, .. } => {
+                self.activities.insert(*event_id);
+            }
+            Event::ActivityCompleted {
+                source_event_id, ..
+            }
+            | Event::ActivityFailed {
+                source_event_id, ..
+            }
+            | Event::ActivityCancelRequested {
+                source_event_id, ..
+            } => {
+                self.activities.remove(source_event_id);
+            }
+            Event::TimerCreated { event_id, .. } => {
+                self.timers.insert(*event_id);
+            }
+            Event::TimerFired {
+                source_event_id, ..
+            }
+            | Event::TimerCancelled {
+                source_event_id, ..
+            } => {
+                self.timers.remove(source_event_id);
+            }
+            _ => {}
+        }
+        self.numbering.number(event)
+    }
+
+    /// The activities that nobody will wait for any more.
+    pub(crate) fn take_activities(&mut self) -> BTreeSet<EventId> {
+        std::mem::take(&mut self.activities)
+    }
+
+    /// The timers that nobody will wait for any more.
+    pub(crate) fn take_timers(&mut self) -> BTreeSet<EventId> {
+        std::mem::take(&mut self.timers)
+    }
+}

@@ -1,0 +1,230 @@
+//! Telling activities that nobody waits for them any more.
+
+use std::time::Duration;
+
+use durable_core::Name;
+use durable_runtime::{
+    Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
+    RegistryBuilder, RuntimeOptions,
+};
+use tokio::sync::mpsc;
+
+use crate::world::{World, settle, stop};
+
+const LONG: Activity<(), u32> = Activity::new("long");
+const CALL: Orchestration<u32, u32> = Orchestration::new("call");
+
+/// An activity that ends when it is cancelled, and reports when that was.
+fn reporting(builder: RegistryBuilder, world: &World) -> (Registry, mpsc::UnboundedReceiver<Duration>) {
+    let (reports, told) = mpsc::unbounded_channel();
+    let began = tokio::time::Instant::now();
+    assert_eq!(world.elapsed(), Duration::ZERO);
+    let registry = builder
+        .activity(LONG, move |ctx: ActivityContext, ()| {
+            let reports = reports.clone();
+            async move {
+                assert!(!ctx.is_cancelled());
+                ctx.cancelled().await;
+                assert!(ctx.is_cancelled());
+                reports.send(began.elapsed()).unwrap();
+                Err(Failure::cancelled("nobody waits"))
+            }
+        })
+        .build()
+        .unwrap();
+    (registry, told)
+}
+
+fn one_second(ctx: &OrchestrationContext) -> impl Future<Output = Result<(), Failure>> + use<> {
+    ctx.sleep(Duration::from_secs(1))
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_a_call_tells_its_activity_at_once() {
+    let world = World::new();
+    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+        tokio::select! {
+            result = ctx.activity(LONG, &()) => result,
+            timer = one_second(&ctx) => timer.map(|()| input),
+        }
+    });
+    let (registry, mut told) = reporting(builder, &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    assert_eq!(told.recv().await, Some(Duration::from_secs(1)));
+    stop(node).await;
+    let kinds = world.kinds("call-1", 1).await;
+    assert_eq!(kinds[0], "OrchestrationStarted");
+    let mut scheduled = kinds[1..3].to_vec();
+    scheduled.sort_unstable();
+    assert_eq!(scheduled, ["ActivityScheduled", "TimerCreated"]);
+    assert_eq!(
+        kinds[3..],
+        ["TimerFired", "ActivityCancelRequested", "OrchestrationCompleted"]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_activity_on_another_node_is_told_with_that_nodes_next_heartbeat() {
+    let world = World::new();
+    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+        tokio::select! {
+            result = ctx.activity(LONG, &()).queue("far") => result,
+            timer = one_second(&ctx) => timer.map(|()| input),
+        }
+    });
+    let (registry, mut told) = reporting(builder, &world);
+    let near = world.node(&registry).await;
+    let queues = vec![Some(Name::from("far"))];
+    let far = world
+        .node_with(
+            &registry,
+            RuntimeOptions {
+                queues,
+                ..RuntimeOptions::default()
+            },
+        )
+        .await;
+    let instance = near.client().start(CALL, "call-1", &7).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    let told_at = told.recv().await.unwrap();
+    let beat = RuntimeOptions::default().heartbeat_bound / 4;
+    assert!(told_at >= Duration::from_secs(1) && told_at <= beat, "{told_at:?}");
+    stop(far).await;
+    stop(near).await;
+    world.assert_done();
+}
+
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_the_orchestration_tells_its_activities() {
+    let world = World::new();
+    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+        let cancelled = ctx.activity(LONG, &()).await.unwrap_err();
+        assert!(cancelled.is_cancelled());
+        Ok::<_, Failure>(input)
+    });
+    let (registry, mut told) = reporting(builder, &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    instance.cancel("changed my mind").await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    assert_eq!(told.recv().await, Some(Duration::from_secs(3)));
+    stop(node).await;
+    assert_eq!(
+        world.kinds("call-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "ActivityScheduled",
+            "OrchestrationCancelRequested",
+            "ActivityCancelRequested",
+            "OrchestrationCompleted",
+        ]
+    );
+    world.assert_done();
+}
+
+/// An orchestration that calls `long` and does not wait for it.
+fn leaving_it_behind<R>(
+    end: impl Fn(OrchestrationContext, u32) -> R + Clone + Send + Sync + 'static,
+) -> RegistryBuilder
+where
+    R: Future<Output = Result<u32, Failure>> + Send + 'static,
+{
+    Registry::builder().orchestration(CALL, move |ctx: OrchestrationContext, input| {
+        let end = end.clone();
+        async move {
+            let mut long = std::pin::pin!(ctx.activity(LONG, &()));
+            tokio::select! {
+                biased;
+                result = &mut long => return result,
+                timer = one_second(&ctx) => timer?,
+            }
+            end(ctx.clone(), input).await
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_orchestration_tells_its_activities() {
+    let world = World::new();
+    let (registry, mut told) = reporting(leaving_it_behind(|_, input| async move { Ok(input) }), &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    assert_eq!(told.recv().await, Some(Duration::from_secs(1)));
+    stop(node).await;
+    assert_eq!(
+        world.kinds("call-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "ActivityScheduled",
+            "TimerCreated",
+            "TimerFired",
+            "ActivityCancelRequested",
+            "OrchestrationCompleted",
+        ]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn continuing_as_new_tells_the_activities_that_were_left_behind() {
+    let world = World::new();
+    let again = |ctx: OrchestrationContext, input: u32| async move {
+        match input {
+            0 => Ok(0),
+            more => ctx.continue_as_new(&(more - 1)).await,
+        }
+    };
+    let (registry, mut told) = reporting(leaving_it_behind(again), &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &2).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 0);
+    for seconds in 1..=3 {
+        assert_eq!(told.recv().await, Some(Duration::from_secs(seconds)));
+    }
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn terminating_the_orchestration_tells_its_activities() {
+    let world = World::new();
+    let builder = Registry::builder()
+        .orchestration(CALL, |ctx: OrchestrationContext, _: u32| async move {
+            ctx.activity(LONG, &()).await
+        });
+    let (registry, mut told) = reporting(builder, &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    instance.terminate("enough").await.unwrap();
+    instance.wait().await.unwrap_err();
+    assert_eq!(told.recv().await, Some(Duration::from_secs(3)));
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_before_a_worker_took_it_is_never_run() {
+    let world = World::new();
+    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+        tokio::select! {
+            result = ctx.activity(LONG, &()).queue("nobody") => result,
+            timer = one_second(&ctx) => timer.map(|()| input),
+        }
+    });
+    let (registry, mut told) = reporting(builder, &world);
+    let node = world.node(&registry).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    settle().await;
+    assert_eq!(world.store.snapshot().work.len(), 1);
+    assert_eq!(instance.wait().await.unwrap(), 7);
+    stop(node).await;
+    world.assert_done();
+    assert!(told.try_recv().is_err());
+}

@@ -1,0 +1,223 @@
+//! External events: raised by clients, sent by other instances.
+
+use std::time::Duration;
+
+use durable_core::Event;
+use durable_runtime::{
+    ClientError, EventName, Failure, Orchestration, OrchestrationContext, Registry,
+};
+
+use crate::world::{World, settle, stop};
+
+const NUMBER: EventName<u32> = EventName::new("number");
+const COLLECT: Orchestration<u32, Vec<u32>> = Orchestration::new("collect");
+const SEND: Orchestration<(String, Vec<u32>), ()> = Orchestration::new("send");
+
+/// Sleeps a second, then reads so many numbers.
+async fn collect(ctx: OrchestrationContext, count: u32) -> Result<Vec<u32>, Failure> {
+    ctx.sleep(Duration::from_secs(1)).await?;
+    let mut numbers = Vec::new();
+    for _ in 0..count {
+        numbers.push(ctx.external_event(NUMBER).await?);
+    }
+    Ok(numbers)
+}
+
+async fn send(
+    ctx: OrchestrationContext,
+    (target, numbers): (String, Vec<u32>),
+) -> Result<(), Failure> {
+    for number in numbers {
+        ctx.send_event(target.as_str(), NUMBER, &number)?;
+    }
+    Ok(())
+}
+
+fn registry() -> Registry {
+    Registry::builder()
+        .orchestration(COLLECT, collect)
+        .orchestration(SEND, send)
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_that_come_before_anybody_waits_are_kept_in_order() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &3).await.unwrap();
+    for number in [3, 1, 2] {
+        instance.raise(NUMBER, &number).await.unwrap();
+    }
+    assert_eq!(instance.wait().await.unwrap(), [3, 1, 2]);
+    stop(node).await;
+    assert_eq!(
+        world.kinds("c-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "TimerCreated",
+            "ExternalEvent",
+            "ExternalEvent",
+            "ExternalEvent",
+            "TimerFired",
+            "ExternalSubscribed",
+            "ExternalSubscribed",
+            "ExternalSubscribed",
+            "OrchestrationCompleted",
+        ]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_wakes_who_waits_for_it() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &2).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    instance.raise(NUMBER, &7).await.unwrap();
+    settle().await;
+    assert_eq!(
+        world.kinds("c-1", 1).await[3..],
+        ["ExternalSubscribed", "ExternalEvent", "ExternalSubscribed"]
+    );
+    instance.raise("another", &9).await.unwrap();
+    instance.raise(NUMBER, &8).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), [7, 8]);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_raised_again_with_its_message_id_is_not_repeated() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &2).await.unwrap();
+    for _ in 0..3 {
+        instance.raise_as("m-1", NUMBER, &1).await.unwrap();
+        instance.raise_as("m-1", NUMBER, &1).await.unwrap();
+        settle().await;
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    instance.raise_as("m-1", NUMBER, &1).await.unwrap();
+    settle().await;
+    instance.raise_as("m-2", NUMBER, &2).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), [1, 2]);
+    stop(node).await;
+    let history = world.history("c-1", 1).await;
+    let raised = history.iter().filter_map(|entry| match &entry.event {
+        Event::ExternalEvent { message_id, .. } => Some(message_id.as_str()),
+        _ => None,
+    });
+    assert_eq!(raised.collect::<Vec<_>>(), ["m-1", "m-2"]);
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_or_finished_instance_is_a_typed_error() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let client = node.client();
+    let unknown = client.instance(COLLECT, "nobody");
+    let error = unknown.raise(NUMBER, &1).await.unwrap_err();
+    assert!(matches!(error, ClientError::NotFound { instance } if instance == "nobody"));
+    let instance = client.start(COLLECT, "c-1", &0).await.unwrap();
+    instance.wait().await.unwrap();
+    let error = instance.raise(NUMBER, &1).await.unwrap_err();
+    assert!(matches!(error, ClientError::Ended { instance } if instance == "c-1"));
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_for_a_suspended_instance_wait_until_it_is_resumed() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &2).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    instance.suspend("lunch").await.unwrap();
+    instance.raise(NUMBER, &1).await.unwrap();
+    instance.raise(NUMBER, &2).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(world.kinds("c-1", 1).await.last(), Some(&"ExternalSubscribed"));
+    assert_eq!(world.store.snapshot().instances["c-1"].inbox.len(), 2);
+    instance.resume().await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), [1, 2]);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn instances_send_events_to_each_other() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let client = node.client();
+    let collector = client.start(COLLECT, "c-1", &3).await.unwrap();
+    let input = ("c-1".to_string(), vec![5, 6, 7]);
+    let sender = client.start(SEND, "s-1", &input).await.unwrap();
+    sender.wait().await.unwrap();
+    assert_eq!(collector.wait().await.unwrap(), [5, 6, 7]);
+    let input = ("nobody".to_string(), vec![1]);
+    let sender = client.start(SEND, "s-2", &input).await.unwrap();
+    sender.wait().await.unwrap();
+    let input = ("c-1".to_string(), vec![1]);
+    let sender = client.start(SEND, "s-3", &input).await.unwrap();
+    sender.wait().await.unwrap();
+    stop(node).await;
+    assert_eq!(
+        world.kinds("s-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "ExternalEventSent",
+            "ExternalEventSent",
+            "ExternalEventSent",
+            "OrchestrationCompleted",
+        ]
+    );
+    assert_eq!(world.kinds("c-1", 1).await.len(), 10);
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_can_send_an_event_to_itself() {
+    let world = World::new();
+    let registry = Registry::builder()
+        .orchestration(COLLECT, |ctx: OrchestrationContext, number| async move {
+            ctx.send_event(ctx.instance_id(), NUMBER, &number)?;
+            Ok::<_, Failure>(vec![ctx.external_event(NUMBER).await?])
+        })
+        .build()
+        .unwrap();
+    let node = world.node(&registry).await;
+    let instance = node.client().start(COLLECT, "c-1", &4).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), [4]);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn data_of_another_type_is_a_failure_that_names_the_event() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &1).await.unwrap();
+    instance.raise("number", &"seven").await.unwrap();
+    let error = instance.wait().await.unwrap_err().to_string();
+    assert!(error.contains("event `number`"), "{error}");
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_events_at_once_are_read_in_order() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(COLLECT, "c-1", &1_000).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for number in 0..1_000 {
+        instance.raise(NUMBER, &number).await.unwrap();
+    }
+    let numbers = instance.wait().await.unwrap();
+    assert_eq!(numbers, (0..1_000).collect::<Vec<_>>());
+    stop(node).await;
+    world.assert_done();
+}

@@ -1,0 +1,22 @@
+//! Combinators, payloads, determinism and random programs: what runs live replays
+//! exactly.
+#![cfg(test)]
+
+mod dice;
+mod recorder;
+mod scenario;
+mod world;
+
+mod between;
+mod drops;
+mod foreign;
+mod handmade;
+mod joins;
+mod nested;
+mod payloads;
+mod program;
+mod programs;
+mod runs;
+mod selects;
+mod silence;
+mod values;

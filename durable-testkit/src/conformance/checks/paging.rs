@@ -1,0 +1,286 @@
+//! Promise 10: reads can page, and what is there all the time is read once.
+
+use durable_core::provider::{InstanceFilter, Purge, StatusKind};
+use durable_core::{EventId, Failure, InstanceId};
+
+use super::super::check::{Check, check};
+use super::super::env::Env;
+use super::super::failure::{Checked, ensure, ensure_eq};
+use crate::conformance::samples::AWKWARD_NAMES;
+use crate::turn::TurnBuilder;
+
+pub(super) const CHECKS: &[Check] = &[
+    check!(Paging, a_history_can_be_read_in_pages),
+    check!(Paging, a_history_can_be_read_from_any_event),
+    check!(Paging, a_history_that_grows_is_read_whole),
+    check!(Paging, instances_are_listed_by_id_in_pages),
+    check!(Paging, instances_can_be_chosen_by_name),
+    check!(Paging, instances_can_be_chosen_by_status),
+    check!(Paging, instances_can_be_chosen_by_prefix),
+    check!(Paging, instances_can_be_chosen_by_their_last_change),
+    check!(Paging, pages_of_chosen_instances_are_full),
+    check!(Paging, a_list_that_changes_has_what_stays_once),
+    check!(Paging, unknown_instances_are_none),
+];
+
+/// Commits one turn of `a` with this many events.
+async fn long_history(env: &Env, events: u64) -> Checked<durable_core::provider::TurnCommit> {
+    let node = env.node().await?;
+    let filling = |turn: TurnBuilder| {
+        let states = (1..events).map(|number| number.to_string());
+        states.fold(turn, TurnBuilder::custom_status)
+    };
+    Ok(node
+        .begin("a", |turn| filling(turn).keeping_the_lease())
+        .await?
+        .0)
+}
+
+async fn a_history_can_be_read_in_pages(env: Env) -> Checked {
+    let turn = long_history(&env, 12).await?;
+    for page_size in [1, 2, 3, 5, 11, 12, 13, 1_000] {
+        let read = env.history_in_pages("a", turn.execution_id, page_size);
+        let what = format!("the history in pages of {page_size}");
+        ensure_eq(what, read.await?, turn.events.clone())?;
+    }
+    Ok(())
+}
+
+async fn a_history_can_be_read_from_any_event(env: Env) -> Checked {
+    let turn = long_history(&env, 6).await?;
+    let id = InstanceId::from("a");
+    for after in 0..=8_u64 {
+        for max in [0, 1, 3, 6] {
+            let from = EventId::new(after);
+            let page = env.provider().history(&id, turn.execution_id, from, max);
+            let page = page.await?;
+            let later: Vec<_> = turn.events.iter().skip(after as usize).collect();
+            let expected: Vec<_> = later.iter().copied().take(max).collect();
+            let what = format!("{max} entries after event {after}");
+            ensure_eq(what, page.entries.iter().collect(), expected)?;
+            let what = format!("whether there are more than {max} after event {after}");
+            ensure_eq(what, page.has_more, later.len() > max)?;
+        }
+    }
+    Ok(())
+}
+
+async fn a_history_that_grows_is_read_whole(env: Env) -> Checked {
+    let mut turn = long_history(&env, 5).await?;
+    let node = env.node().await?;
+    let (id, execution_id) = (InstanceId::from("a"), turn.execution_id);
+    let mut written = turn.events.clone();
+    let mut read = Vec::new();
+    for number in 0..6 {
+        let after = EventId::new(read.len() as u64);
+        let page = env.provider().history(&id, execution_id, after, 2).await?;
+        read.extend(page.entries);
+        if number < 3 {
+            let next = TurnBuilder::after(&turn, env.now_ms()).custom_status("1");
+            turn = next.keeping_the_lease().build();
+            node.commit_done(turn.clone()).await?;
+            written.extend(turn.events.clone());
+        }
+    }
+    ensure_eq("the history, read while it grew", read, written)
+}
+
+async fn instances_are_listed_by_id_in_pages(env: Env) -> Checked {
+    let mut ids: Vec<&str> = AWKWARD_NAMES.to_vec();
+    for id in &ids {
+        env.start(*id).await?;
+    }
+    ids.sort_unstable();
+    let expected: Vec<InstanceId> = ids.into_iter().map(InstanceId::from).collect();
+    let all = InstanceFilter::default();
+    for page_size in [1, 2, 7, expected.len(), 1_000] {
+        let listed = env.listed(&all, page_size).await?;
+        let what = format!("the instances in pages of {page_size}");
+        ensure_eq(what, &listed, &expected)?;
+    }
+    Ok(())
+}
+
+async fn instances_can_be_chosen_by_name(env: Env) -> Checked {
+    let other = crate::conformance::samples::full_start();
+    let reuse = durable_core::provider::IdReuse::Refuse;
+    env.start("a").await?;
+    let _ = env.start_with("b", other, reuse).await?;
+    env.start("c").await?;
+    for (name, expected) in [
+        ("fulfil", vec!["a", "c"]),
+        ("ship", vec!["b"]),
+        ("FULFIL", vec![]),
+        ("fulfi", vec![]),
+    ] {
+        let filter = InstanceFilter {
+            name: Some(name.into()),
+            ..InstanceFilter::default()
+        };
+        let listed = env.listed(&filter, 10).await?;
+        ensure_eq(format!("instances of {name}"), listed, ids(&expected))?;
+    }
+    Ok(())
+}
+
+async fn instances_can_be_chosen_by_status(env: Env) -> Checked {
+    let node = env.node().await?;
+    node.begin("completed", |turn| turn.completed("1")).await?;
+    node.begin("running", |turn| turn).await?;
+    let failure = Failure::application("stop", "stop");
+    node.begin("suspended", |turn| turn.suspended(failure))
+        .await?;
+    env.start("pending").await?;
+    for (statuses, expected) in [
+        (vec![StatusKind::Pending], vec!["pending"]),
+        (vec![StatusKind::Running], vec!["running"]),
+        (vec![StatusKind::Suspended], vec!["suspended"]),
+        (vec![StatusKind::Completed], vec!["completed"]),
+        (vec![StatusKind::Failed], vec![]),
+        (
+            vec![StatusKind::Running, StatusKind::Completed],
+            vec!["completed", "running"],
+        ),
+        (
+            StatusKind::ALL.to_vec(),
+            vec!["completed", "pending", "running", "suspended"],
+        ),
+    ] {
+        let what = format!("instances that are {statuses:?}");
+        let filter = InstanceFilter {
+            statuses,
+            ..InstanceFilter::default()
+        };
+        ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
+    }
+    Ok(())
+}
+
+async fn instances_can_be_chosen_by_prefix(env: Env) -> Checked {
+    for id in AWKWARD_NAMES {
+        env.start(*id).await?;
+    }
+    for prefix in AWKWARD_NAMES.iter().copied().chain(["", "a b c", "zzz"]) {
+        let mut expected: Vec<&str> = AWKWARD_NAMES.to_vec();
+        expected.retain(|id| id.starts_with(prefix));
+        expected.sort_unstable();
+        let filter = InstanceFilter {
+            id_prefix: Some(prefix.into()),
+            ..InstanceFilter::default()
+        };
+        let what = format!("instances that begin with {prefix:?}");
+        ensure_eq(what, env.listed(&filter, 5).await?, ids(&expected))?;
+    }
+    Ok(())
+}
+
+async fn instances_can_be_chosen_by_their_last_change(env: Env) -> Checked {
+    let mut times = Vec::new();
+    for id in ["a", "b", "c"] {
+        env.start(id).await?;
+        times.push(env.record(id).await?.updated_at_ms);
+        env.time.tick().await;
+    }
+    for (before_ms, expected) in [
+        (times[0], vec![]),
+        (times[1], vec!["a"]),
+        (times[2], vec!["a", "b"]),
+        (times[2] + 1, vec!["a", "b", "c"]),
+    ] {
+        let filter = InstanceFilter {
+            updated_before_ms: Some(before_ms),
+            ..InstanceFilter::default()
+        };
+        let what = format!("instances that changed before {before_ms}");
+        ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
+    }
+    Ok(())
+}
+
+async fn pages_of_chosen_instances_are_full(env: Env) -> Checked {
+    let node = env.node().await?;
+    for number in 0..12 {
+        let id = format!("i{number:02}");
+        match number % 3 {
+            0 => {
+                node.begin(&id, |turn| turn).await?;
+            }
+            _ => {
+                node.begin(&id, |turn| turn.completed("1")).await?;
+            }
+        }
+    }
+    let filter = InstanceFilter {
+        statuses: vec![StatusKind::Running],
+        ..InstanceFilter::default()
+    };
+    let page = env.provider().instances(&filter, None, 3).await?;
+    let found = page.instances.iter().map(|record| record.instance.clone());
+    let found: Vec<InstanceId> = found.collect();
+    ensure_eq("the first page", found, ids(&["i00", "i03", "i06"]))?;
+    ensure(page.next.is_some(), "where to go on", "an id", page.next)?;
+    let listed = env.listed(&filter, 3).await?;
+    ensure_eq("all pages", listed, ids(&["i00", "i03", "i06", "i09"]))
+}
+
+async fn a_list_that_changes_has_what_stays_once(env: Env) -> Checked {
+    let node = env.node().await?;
+    for number in 0..10 {
+        env.start(format!("stays-{number}")).await?;
+        let id = format!("goes-{number}");
+        env.start(id.as_str()).await?;
+    }
+    for ready in node.fetch().await? {
+        if ready.lease.instance.starts_with("goes") {
+            let turn = node.first_turn(&ready).completed("1");
+            node.commit_done(turn.build()).await?;
+        }
+    }
+    let ended = Purge {
+        filter: InstanceFilter::default(),
+        max: 2,
+    };
+    let mut listed = Vec::new();
+    let mut after: Option<InstanceId> = None;
+    for number in 0.. {
+        let all = InstanceFilter::default();
+        let page = env.provider().instances(&all, after.as_ref(), 3).await?;
+        listed.extend(page.instances.into_iter().map(|record| record.instance));
+        env.provider().purge(&ended, env.now_ms()).await?;
+        env.start(format!("comes-{number}")).await?;
+        env.start(format!("zzz-{number}")).await?;
+        after = page.next;
+        if after.is_none() || number > 100 {
+            break;
+        }
+    }
+    let mut once = listed.clone();
+    once.sort();
+    once.dedup();
+    ensure_eq(
+        "instances that were listed twice",
+        listed.len() - once.len(),
+        0,
+    )?;
+    once.retain(|id| id.starts_with("stays"));
+    ensure_eq("those that were there all the time", once.len(), 10)
+}
+
+async fn unknown_instances_are_none(env: Env) -> Checked {
+    env.start("a").await?;
+    for id in ["b", "A", "a ", "aa"] {
+        let found = env.provider().instance(&id.into()).await?;
+        ensure(found.is_none(), format!("instance {id:?}"), "none", found)?;
+    }
+    let none = InstanceFilter {
+        id_prefix: Some("b".into()),
+        ..InstanceFilter::default()
+    };
+    let page = env.provider().instances(&none, None, 10).await?;
+    let is_empty = page.instances.is_empty() && page.next.is_none();
+    ensure(is_empty, "an empty list", "no instance and no next", page)
+}
+
+fn ids(ids: &[&str]) -> Vec<InstanceId> {
+    ids.iter().map(|id| InstanceId::from(*id)).collect()
+}

@@ -1,0 +1,222 @@
+//! Setting an environment up.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_core::{Failure, Name};
+use durable_runtime::{
+    ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions, TokioClock,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+
+use super::conductor::{Choices, Chosen, conduct};
+use super::env::TestEnvironment;
+use super::error::EnvironmentError;
+use super::gate::Gate;
+use super::watch::{Watch, Watched};
+use crate::Layered;
+
+/// When virtual time begins.
+const BEGINNING_MS: u64 = 1_700_000_000_000;
+/// How long an instance is waited for.
+const PATIENCE: Duration = Duration::from_secs(400 * 86_400);
+
+/// Sets a [`TestEnvironment`] up.
+#[derive(Debug, Clone)]
+#[must_use = "an environment is had by `run` or `build`"]
+pub struct TestEnvironmentBuilder {
+    registry: Registry,
+    replacements: Registry,
+    replaced: BTreeSet<Name>,
+    error: Option<RegistryError>,
+    options: RuntimeOptions,
+    patience: Duration,
+    choices: Option<Choices>,
+}
+
+impl TestEnvironmentBuilder {
+    pub(super) fn new(registry: Registry) -> Self {
+        let options = RuntimeOptions {
+            // A node dies when it is told to, and virtual months have many heartbeats.
+            heartbeat_bound: Duration::from_secs(365 * 86_400),
+            verify_replay: true,
+            ..RuntimeOptions::default()
+        };
+        Self {
+            registry,
+            replacements: Registry::default(),
+            replaced: BTreeSet::new(),
+            error: None,
+            options,
+            patience: PATIENCE,
+            choices: None,
+        }
+    }
+
+    /// Has this closure run in the place of an activity, registered or not. In
+    /// messages about it, the name of the activity is followed by `(replaced)`.
+    pub fn replace_activity<I, O, F, R>(mut self, activity: impl ActivityRef<I, O>, code: F) -> Self
+    where
+        F: Fn(I) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        I: DeserializeOwned + Send + 'static,
+        O: Serialize + 'static,
+    {
+        let name = activity.into_name();
+        let replacement = replaced_name(&name);
+        let registry = Registry::builder()
+            .merge(self.replacements.clone())
+            .activity(replacement, move |_: ActivityContext, input: I| code(input))
+            .build();
+        match registry {
+            Ok(registry) => {
+                self.replacements = registry;
+                self.replaced.insert(name);
+            }
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
+        self
+    }
+
+    /// How the node behaves. The heartbeat bound is left as it is: a node of an
+    /// environment dies only when it is told to.
+    pub fn options(mut self, options: RuntimeOptions) -> Self {
+        let heartbeat_bound = self.options.heartbeat_bound;
+        self.options = RuntimeOptions {
+            heartbeat_bound,
+            ..options
+        };
+        self
+    }
+
+    /// How long [`TestEnvironment::wait`] waits, in virtual time.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Has somebody choose what happens next.
+    pub(super) fn conducted(mut self, choices: Choices) -> Self {
+        self.choices = Some(choices);
+        self
+    }
+
+    /// Runs a test in an environment of its own, in virtual time, on this thread.
+    ///
+    /// It panics if the environment cannot be had.
+    #[track_caller]
+    pub fn run<T>(self, test: impl AsyncFnOnce(&TestEnvironment) -> T) -> T {
+        match paused_runtime() {
+            Ok(tokio) => tokio.block_on(async {
+                match self.build().await {
+                    Ok(env) => test(&env).await,
+                    Err(error) => cannot(&error),
+                }
+            }),
+            Err(error) => cannot(&error),
+        }
+    }
+
+    /// Runs a test as [`run`](Self::run) does, and notes the choices that were made
+    /// in it, also when it panics.
+    pub(super) fn run_noting(
+        self,
+        test: &impl AsyncFn(&TestEnvironment),
+        note: impl FnOnce(Vec<Chosen>),
+    ) {
+        let tokio = match paused_runtime() {
+            Ok(tokio) => tokio,
+            Err(error) => cannot(&error),
+        };
+        let env = match tokio.block_on(self.build()) {
+            Ok(env) => env,
+            Err(error) => cannot(&error),
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| tokio.block_on(test(&env))));
+        note(env.chosen());
+        if let Err(panic) = result {
+            resume_unwind(panic);
+        }
+    }
+
+    /// An environment in the tokio runtime at hand, whose time must be paused:
+    /// `#[tokio::test(start_paused = true)]`.
+    pub async fn build(self) -> Result<TestEnvironment, EnvironmentError> {
+        if let Some(error) = self.error {
+            return Err(error.into());
+        }
+        let registry = Registry::builder()
+            .merge(self.registry)
+            .merge(self.replacements)
+            .build()?;
+        let clock = TokioClock::starting_at(BEGINNING_MS);
+        let (crashes, crashed) = mpsc::unbounded_channel();
+        let gate = self.choices.is_some().then(Arc::<Gate>::default);
+        let watched = Arc::new(Watched::new(clock, self.replaced, gate.clone(), crashes));
+        let nodes = Nodes {
+            watched: Arc::clone(&watched),
+            registry,
+            options: self.options,
+        };
+        let first = nodes.start().await?;
+        let client = first.client();
+        let mut tasks = vec![tokio::spawn(nodes.supervise(first, crashed))];
+        if let (Some(gate), Some(choices)) = (gate, self.choices) {
+            tasks.push(tokio::spawn(conduct(Arc::clone(&watched), gate, choices)));
+        }
+        Ok(TestEnvironment::new(watched, client, tasks, self.patience))
+    }
+}
+
+fn paused_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+}
+
+/// Starts one node after the other on the same store.
+struct Nodes {
+    watched: Arc<Watched>,
+    registry: Registry,
+    options: RuntimeOptions,
+}
+
+impl Nodes {
+    async fn start(&self) -> Result<Runtime, EnvironmentError> {
+        let store = Layered(Watch::new(Arc::clone(&self.watched)));
+        let node = Runtime::builder(store, self.registry.clone())
+            .clock(self.watched.clock)
+            .options(self.options.clone())
+            .start()
+            .await?;
+        Ok(node)
+    }
+
+    /// Replaces a node that died.
+    async fn supervise(self, first: Runtime, mut crashed: mpsc::UnboundedReceiver<()>) {
+        let mut node = Some(first);
+        while crashed.recv().await.is_some() {
+            drop(node.take());
+            node = self.start().await.ok();
+        }
+    }
+}
+
+/// The name under which the replacement of an activity is registered.
+pub(super) fn replaced_name(name: &Name) -> Name {
+    Name::from(format!("{name} (replaced)"))
+}
+
+#[track_caller]
+#[expect(clippy::panic, reason = "a test calls it to fail")]
+pub(super) fn cannot<T>(error: &dyn std::error::Error) -> T {
+    panic!("{error}")
+}

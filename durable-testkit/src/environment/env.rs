@@ -1,0 +1,299 @@
+//! The environment as tests use it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, StatusKind};
+use durable_core::{Event, HistoryEntry, InstanceId, Payload};
+use durable_runtime::{
+    ActivityRef, Client, Clock, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+
+use super::builder::{TestEnvironmentBuilder, cannot};
+use super::conductor::Chosen;
+use super::error::EnvironmentError;
+use super::moment::AtEvent;
+use super::watch::{Accident, Watched, message};
+use crate::MemoryProvider;
+
+/// A store, a node and virtual time, to test orchestrations in.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use durable_core::EventKind;
+/// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext, Registry};
+/// use durable_testkit::TestEnvironment;
+///
+/// const CHARGE: Activity<u64, String> = Activity::new("charge");
+/// const REMIND: Activity<String, ()> = Activity::new("remind");
+/// const FULFIL: Orchestration<u64, String> = Orchestration::new("fulfil");
+///
+/// async fn fulfil(ctx: OrchestrationContext, order: u64) -> Result<String, Failure> {
+///     let receipt = ctx.activity(CHARGE, &order).await?;
+///     ctx.sleep(Duration::from_secs(30 * 86_400)).await?;
+///     ctx.activity(REMIND, &receipt).await?;
+///     Ok(receipt)
+/// }
+///
+/// let registry = Registry::builder().orchestration(FULFIL, fulfil).build()?;
+/// TestEnvironment::builder(registry)
+///     .replace_activity(CHARGE, |order| async move { Ok(format!("receipt of {order}")) })
+///     .replace_activity(REMIND, |_| async { Ok(()) })
+///     .run(async |env| {
+///         env.crash_after(EventKind::ActivityCompleted);
+///         let order = env.start(FULFIL, "order-7", &7).await?;
+///         env.advance(Duration::from_secs(29 * 86_400)).await;
+///         assert_eq!(env.scheduled(REMIND), [""; 0]);
+///         assert_eq!(env.wait(&order).await?, "receipt of 7");
+///         assert_eq!(env.scheduled(REMIND), ["receipt of 7"]);
+///         assert_eq!(env.crashes(), 1);
+///         Ok::<(), Box<dyn std::error::Error>>(())
+///     })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Time passes by itself when everything waits for it, so nothing need be advanced
+/// only to come to an end.
+#[derive(Debug)]
+pub struct TestEnvironment {
+    watched: Arc<Watched>,
+    client: Client,
+    tasks: Vec<JoinHandle<()>>,
+    patience: Duration,
+    messages: AtomicU64,
+}
+
+impl TestEnvironment {
+    /// An environment with this code.
+    pub fn builder(registry: Registry) -> TestEnvironmentBuilder {
+        TestEnvironmentBuilder::new(registry)
+    }
+
+    pub(super) fn new(
+        watched: Arc<Watched>,
+        client: Client,
+        tasks: Vec<JoinHandle<()>>,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            watched,
+            client,
+            tasks,
+            patience,
+            messages: AtomicU64::new(0),
+        }
+    }
+
+    /// Starts an orchestration under this id: set its options, then await it.
+    pub fn start<I: Serialize, O>(
+        &self,
+        orchestration: impl OrchestrationRef<I, O>,
+        id: impl Into<InstanceId>,
+        input: &I,
+    ) -> Start<O> {
+        self.client.start(orchestration, id, input)
+    }
+
+    /// A client of the store.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The store.
+    pub fn store(&self) -> &MemoryProvider {
+        &self.watched.store
+    }
+
+    /// The time.
+    pub fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.watched.clock.now_ms())
+    }
+
+    /// Waits until an instance has ended; an instance that is suspended, or that
+    /// does not end while the patience lasts, is an error.
+    pub async fn wait<O: DeserializeOwned>(
+        &self,
+        instance: &InstanceHandle<O>,
+    ) -> Result<O, EnvironmentError> {
+        let rests = instance.wait_until(|record| {
+            let status = record.status.kind();
+            status.is_ended() || status == StatusKind::Suspended
+        });
+        let Ok(record) = tokio::time::timeout(self.patience, rests).await else {
+            let record = instance.record().await?;
+            return Err(EnvironmentError::Waiting {
+                instance: instance.id().clone(),
+                last_event_id: record.last_event_id,
+                history: self.shown(instance.id()),
+            });
+        };
+        if let InstanceStatus::Suspended { failure } = record?.status {
+            return Err(EnvironmentError::Suspended {
+                instance: instance.id().clone(),
+                failure,
+            });
+        }
+        Ok(instance.wait().await?)
+    }
+
+    /// Lets time pass, and everything happen that is due by then.
+    pub async fn advance(&self, duration: Duration) {
+        self.settle().await;
+        tokio::time::sleep(duration).await;
+        self.settle().await;
+    }
+
+    /// Lets everything happen that happens without time passing.
+    pub async fn settle(&self) {
+        self.watched.settle().await;
+    }
+
+    /// What an activity was called with so far, by whatever instance, in the order
+    /// of the calls. It panics if an input is not of that type.
+    #[track_caller]
+    pub fn scheduled<I: DeserializeOwned, O>(&self, activity: impl ActivityRef<I, O>) -> Vec<I> {
+        let activity = activity.into_name();
+        let decode = |input: &Payload| match serde_json::from_str(input) {
+            Ok(input) => input,
+            Err(error) => cannot(&error),
+        };
+        let state = self.watched.state();
+        let entries = state.recorded.iter().map(|recorded| &recorded.entry.event);
+        entries
+            .filter_map(|event| match event {
+                Event::ActivityScheduled { name, input, .. } if *name == activity => {
+                    Some(decode(input))
+                }
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// What was recorded of an instance so far, through all of its executions.
+    pub fn recorded(&self, instance: impl Into<InstanceId>) -> Vec<HistoryEntry> {
+        let instance = instance.into();
+        let state = self.watched.state();
+        let recorded = state.recorded.iter().filter(|r| r.instance == instance);
+        recorded.map(|recorded| recorded.entry.clone()).collect()
+    }
+
+    /// The node dies right after this moment is stored, without learning that it is,
+    /// and another one takes over. It happens once.
+    pub fn crash_after(&self, moment: impl Into<AtEvent>) {
+        self.when(moment.into(), Accident::CrashAfter);
+    }
+
+    /// The node dies right before this moment is stored, and another one takes over.
+    /// It happens once.
+    pub fn crash_before(&self, moment: impl Into<AtEvent>) {
+        self.when(moment.into(), Accident::CrashBefore);
+    }
+
+    /// The node dies now, and another one takes over.
+    pub async fn crash(&self) -> Result<(), EnvironmentError> {
+        Ok(self.watched.crash().await?)
+    }
+
+    /// How many nodes have died.
+    pub fn crashes(&self) -> u64 {
+        self.watched.state().crashes
+    }
+
+    /// At this moment an event is raised for the instance in which it comes. It
+    /// happens once. It panics if the data does not encode.
+    #[track_caller]
+    pub fn raise_when<T: Serialize>(
+        &self,
+        moment: impl Into<AtEvent>,
+        event: impl EventRef<T>,
+        data: &T,
+    ) {
+        let data = match serde_json::to_string(data) {
+            Ok(data) => Payload::from(data),
+            Err(error) => cannot(&error),
+        };
+        let name = event.into_name();
+        self.tell_when(moment.into(), MessageBody::ExternalRaised { name, data });
+    }
+
+    /// Raises an event at some time: when, is chosen among everything else by
+    /// [`Interleavings`](crate::Interleavings). Without them it is raised at once.
+    pub async fn raise_sometime<T: Serialize>(
+        &self,
+        instance: impl Into<InstanceId>,
+        event: impl EventRef<T>,
+        data: &T,
+    ) -> Result<(), EnvironmentError> {
+        let (target, name) = (instance.into(), event.into_name());
+        let Some(gate) = &self.watched.gate else {
+            let handle = self.client.instance::<(), ()>("", target);
+            return Ok(handle.raise(name, data).await?);
+        };
+        let data = match serde_json::to_string(data) {
+            Ok(data) => Payload::from(data),
+            Err(error) => cannot(&error),
+        };
+        let number = self.messages.fetch_add(1, Ordering::Relaxed);
+        let body = MessageBody::ExternalRaised {
+            name: name.clone(),
+            data,
+        };
+        let message = message(number, body);
+        let outgoing = OutgoingMessage { target, message };
+        gate.state().keep_event(name, outgoing);
+        self.watched.news.notify_one();
+        Ok(())
+    }
+
+    /// The choices that were made.
+    pub(super) fn chosen(&self) -> Vec<Chosen> {
+        self.watched.state().chosen.clone()
+    }
+
+    /// At this moment the instance in which it comes is asked to stop. It happens
+    /// once.
+    pub fn cancel_when(&self, moment: impl Into<AtEvent>, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.tell_when(moment.into(), MessageBody::Cancel { reason });
+    }
+
+    /// The moments that have not come yet: at the end of a test there should be none.
+    pub fn moments_to_come(&self) -> Vec<AtEvent> {
+        let state = self.watched.state();
+        let moments = state.accidents.iter().map(|(moment, _)| moment.clone());
+        moments.collect()
+    }
+
+    fn tell_when(&self, moment: AtEvent, body: MessageBody) {
+        let number = self.messages.fetch_add(1, Ordering::Relaxed);
+        self.when(moment, Accident::Tell(message(number, body)));
+    }
+
+    fn when(&self, moment: AtEvent, accident: Accident) {
+        self.watched.state().accidents.push((moment, accident));
+    }
+
+    fn shown(&self, instance: &InstanceId) -> String {
+        let state = self.watched.state();
+        let mut text = String::new();
+        for recorded in state.recorded.iter().filter(|r| r.instance == *instance) {
+            let (execution, event) = (recorded.execution_id, &recorded.entry.event);
+            let id = event.event_id();
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{execution:>3} {id:>4} {event}");
+        }
+        text
+    }
+}
+
+impl Drop for TestEnvironment {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}

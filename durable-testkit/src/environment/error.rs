@@ -1,0 +1,87 @@
+//! Why an environment could not be had, or an instance not be waited for.
+
+use std::fmt;
+
+use durable_core::provider::ProviderError;
+use durable_core::{EventId, Failure, InstanceId};
+use durable_runtime::{ClientError, RegistryError};
+
+/// Why an environment could not be had, or an instance not be waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// The code could not be registered.
+    Registry(RegistryError),
+    /// The store refused.
+    Provider(ProviderError),
+    /// The instance ended badly, or could not be asked.
+    Client(ClientError),
+    /// The instance is suspended: its code panicked, violates determinism or waits
+    /// for something that is not durable.
+    Suspended {
+        /// The instance.
+        instance: InstanceId,
+        /// Why.
+        failure: Failure,
+    },
+    /// The instance still waits when the patience of the environment is at its end.
+    Waiting {
+        /// The instance.
+        instance: InstanceId,
+        /// Its last event.
+        last_event_id: EventId,
+        /// Its history, a line for each event.
+        history: String,
+    },
+}
+
+impl fmt::Display for EnvironmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registry(error) => error.fmt(f),
+            Self::Provider(error) => error.fmt(f),
+            Self::Client(error) => error.fmt(f),
+            Self::Suspended { instance, failure } => {
+                write!(f, "instance `{instance}` is suspended: {failure}")
+            }
+            Self::Waiting {
+                instance,
+                last_event_id,
+                history,
+            } => write!(
+                f,
+                "instance `{instance}` waits for something after event {last_event_id}:\n{history}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for EnvironmentError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Registry(error) => Some(error),
+            Self::Provider(error) => Some(error),
+            Self::Client(error) => Some(error),
+            Self::Suspended { failure, .. } => Some(failure),
+            Self::Waiting { .. } => None,
+        }
+    }
+}
+
+impl From<RegistryError> for EnvironmentError {
+    fn from(error: RegistryError) -> Self {
+        Self::Registry(error)
+    }
+}
+
+impl From<ProviderError> for EnvironmentError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error)
+    }
+}
+
+impl From<ClientError> for EnvironmentError {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}

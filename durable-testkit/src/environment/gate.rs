@@ -1,0 +1,130 @@
+//! The gate: where work, timers and events wait until the conductor lets them
+//! through, one at a time.
+//!
+//! Work that is ready is claimed for the node and kept here; timers stay in the
+//! store; events are kept here until they are sent. Nothing is lost in the gate: a
+//! node that dies loses its claims, and the work is ready again.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use durable_core::provider::{ClaimedWork, OutgoingMessage, Timer, WorkKey};
+use durable_core::{InstanceId, Name};
+use tokio::sync::Notify;
+
+/// What waits at the gate.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    /// Work was let through.
+    pub(super) work: Notify,
+    /// A timer was let through.
+    pub(super) timers: Notify,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    waiting_work: Vec<ClaimedWork>,
+    passing_work: VecDeque<ClaimedWork>,
+    passing_timers: usize,
+    waiting_events: Vec<(Name, OutgoingMessage)>,
+}
+
+/// Something that can be let through.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Passage {
+    /// An activity runs.
+    Work(WorkKey, Name),
+    /// A timer fires.
+    Timer(Timer),
+    /// An event is raised: the n-th that waits.
+    Event(usize, InstanceId, Name),
+}
+
+impl Gate {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub(super) fn keep_work(&mut self, work: Vec<ClaimedWork>) {
+        self.waiting_work.extend(work);
+    }
+
+    pub(super) fn keep_event(&mut self, name: Name, message: OutgoingMessage) {
+        self.waiting_events.push((name, message));
+    }
+
+    /// The claims of a node that died are worth nothing.
+    pub(super) fn forget_work(&mut self) {
+        self.waiting_work.clear();
+        self.passing_work.clear();
+    }
+
+    /// The work that may run now.
+    pub(super) fn passing_work(&mut self, max: usize) -> Vec<ClaimedWork> {
+        let count = self.passing_work.len().min(max);
+        self.passing_work.drain(..count).collect()
+    }
+
+    /// Whether a timer may fire now.
+    pub(super) fn passes_timer(&mut self) -> bool {
+        let passes = self.passing_timers > 0;
+        self.passing_timers = self.passing_timers.saturating_sub(1);
+        passes
+    }
+
+    pub(super) fn pass_timer(&mut self) {
+        self.passing_timers += 1;
+    }
+
+    pub(super) fn pass_work(&mut self, key: &WorkKey) {
+        let is_meant = |work: &ClaimedWork| work.lease.key == *key;
+        if let Some(index) = self.waiting_work.iter().position(is_meant) {
+            let work = self.waiting_work.remove(index);
+            self.passing_work.push_back(work);
+        }
+    }
+
+    pub(super) fn pass_event(&mut self, index: usize) -> Option<OutgoingMessage> {
+        let is_there = index < self.waiting_events.len();
+        is_there.then(|| self.waiting_events.remove(index).1)
+    }
+
+    /// What can be let through now, always in the same order; of the timers only
+    /// the one that is due first.
+    pub(super) fn passages(&self, timers: &[Timer]) -> Vec<Passage> {
+        let work = self.waiting_work.iter();
+        let work = work.map(|work| Passage::Work(work.lease.key.clone(), work.item.name.clone()));
+        let events = self.waiting_events.iter().enumerate();
+        let events = events.map(|(index, (name, message))| {
+            Passage::Event(index, message.target.clone(), name.clone())
+        });
+        let mut passages: Vec<Passage> = work.chain(events).collect();
+        passages.sort();
+        passages.extend(timers.first().cloned().map(Passage::Timer));
+        passages
+    }
+}
+
+impl fmt::Display for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Work(key, name) => write!(
+                f,
+                "activity `{name}` of `{}` runs (event {})",
+                key.instance, key.event_id
+            ),
+            Self::Timer(timer) => write!(
+                f,
+                "the timer of `{}` fires (event {})",
+                timer.instance, timer.event_id
+            ),
+            Self::Event(_, instance, name) => {
+                write!(f, "event `{name}` is raised for `{instance}`")
+            }
+        }
+    }
+}

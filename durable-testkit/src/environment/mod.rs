@@ -1,0 +1,25 @@
+//! A test environment for orchestrations: a store, a node and virtual time in one
+//! value, with activities replaced by closures and accidents at chosen events.
+//!
+//! What happens is what happens in production: the same runtime on the in-memory
+//! provider. Only time is virtual, and the layer between the two watches every
+//! commit, so that something can be made to happen right after a certain event, or
+//! right before it is stored.
+//!
+//! In the interleaving mode a gate stands in the same place: work, timers and events
+//! go through one at a time, in an order that a conductor chooses.
+
+mod builder;
+mod conductor;
+mod env;
+mod error;
+mod gate;
+mod interleaving;
+mod moment;
+mod watch;
+
+pub use builder::TestEnvironmentBuilder;
+pub use env::TestEnvironment;
+pub use error::EnvironmentError;
+pub use interleaving::{InterleavingFailure, Interleavings};
+pub use moment::AtEvent;

@@ -1,0 +1,111 @@
+//! A history is append-only and without gaps, and it is what was committed.
+//!
+//! A shadow copy is kept of everything that the store said it appended; the store
+//! must have exactly that, and every history must make sense by itself.
+
+use std::collections::BTreeMap;
+
+use durable_core::provider::{CommitOutcome, TurnCommit};
+use durable_core::{ExecutionId, History, HistoryEntry, InstanceId};
+
+use super::{Breach, Invariant};
+use crate::memory::{MemoryProvider, Snapshot};
+use crate::sim::Seen;
+
+type Key = (InstanceId, ExecutionId);
+
+#[derive(Debug, Default)]
+pub(super) struct AppendOnly {
+    shadow: BTreeMap<Key, Vec<HistoryEntry>>,
+}
+
+impl Invariant for AppendOnly {
+    fn name(&self) -> &'static str {
+        "history_is_append_only"
+    }
+
+    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+        match seen {
+            Seen::Committed {
+                turn,
+                outcome: CommitOutcome::Done(_),
+            } => self.append(turn),
+            _ => Ok(()),
+        }
+    }
+
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+        for (key, stored) in &snapshot.histories {
+            let shadow = self.shadow.get(key).map_or(&[][..], Vec::as_slice);
+            if stored != shadow {
+                let same = stored
+                    .iter()
+                    .zip(shadow)
+                    .take_while(|(stored, shadow)| stored == shadow)
+                    .count();
+                return Err(Breach::of(
+                    &key.0,
+                    format!(
+                        "execution {} has {} events and {} were committed; they differ from event {} on",
+                        key.1,
+                        stored.len(),
+                        shadow.len(),
+                        same + 1
+                    ),
+                ));
+            }
+        }
+        let is_stored = |key: &&Key| !snapshot.histories.contains_key(*key);
+        match self.shadow.keys().find(is_stored) {
+            Some((instance, execution_id)) => Err(Breach::of(
+                instance,
+                format!("execution {execution_id} is gone"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+        for ((instance, execution_id), entries) in &snapshot.histories {
+            let history = History {
+                instance: instance.clone(),
+                execution_id: *execution_id,
+                entries: entries.clone(),
+            };
+            history
+                .validate()
+                .map_err(|corruption| Breach::of(instance, corruption.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl AppendOnly {
+    fn append(&mut self, turn: &TurnCommit) -> Result<(), Breach> {
+        let instance = &turn.lease.instance;
+        let mut parts = vec![(turn.execution_id, &turn.events)];
+        if let Some(next) = &turn.next_execution {
+            parts.push((next.execution_id, &next.events));
+        }
+        for (execution_id, events) in parts {
+            let shadow = self
+                .shadow
+                .entry((instance.clone(), execution_id))
+                .or_default();
+            for entry in events {
+                let expected = u64::try_from(shadow.len()).unwrap_or(u64::MAX) + 1;
+                if entry.event_id().get() != expected {
+                    return Err(Breach::of(
+                        instance,
+                        format!(
+                            "event {} of execution {execution_id} was stored where {expected} must stand",
+                            entry.event_id()
+                        ),
+                    ));
+                }
+                shadow.push(entry.clone());
+            }
+        }
+        Ok(())
+    }
+}

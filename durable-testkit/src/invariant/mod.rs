@@ -1,0 +1,96 @@
+//! What must hold whatever goes wrong, one property per file.
+//!
+//! An invariant sees every answer of the store, the whole store now and then, and
+//! the end. It changes nothing.
+
+mod activity_once;
+mod append_only;
+mod events_once;
+mod no_early_timer;
+mod nothing_left;
+mod one_owner;
+mod outputs;
+mod replay_exact;
+mod starts_finish;
+
+use std::fmt;
+
+use durable_core::InstanceId;
+
+use crate::memory::{MemoryProvider, Snapshot};
+use crate::sim::{Expectations, Seen, Workload};
+
+/// Something that must hold whatever goes wrong.
+pub trait Invariant: Send + 'static {
+    /// Its name, in reports.
+    fn name(&self) -> &'static str;
+
+    /// The store gave an answer just now.
+    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+        let _ = (seen, store);
+        Ok(())
+    }
+
+    /// The whole store, now and then and at the end.
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+        let _ = snapshot;
+        Ok(())
+    }
+
+    /// The whole store, when nothing went wrong for long.
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+        let _ = snapshot;
+        Ok(())
+    }
+}
+
+/// How an invariant was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The instance that it is about.
+    pub instance: Option<InstanceId>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Breach {
+    /// Something is wrong.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self {
+            instance: None,
+            what: what.into(),
+        }
+    }
+
+    /// Something is wrong with an instance.
+    pub fn of(instance: &InstanceId, what: impl Into<String>) -> Self {
+        Self {
+            instance: Some(instance.clone()),
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.instance {
+            Some(instance) => write!(f, "`{instance}`: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// All that are there.
+pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<dyn Invariant>> {
+    vec![
+        Box::new(append_only::AppendOnly::default()),
+        Box::new(one_owner::OneOwner::default()),
+        Box::new(no_early_timer::NoEarlyTimer),
+        Box::new(events_once::EventsOnce::default()),
+        Box::new(activity_once::ActivityOnce::new(workload.effects.clone())),
+        Box::new(starts_finish::StartsFinish::default()),
+        Box::new(nothing_left::NothingLeft),
+        Box::new(outputs::Outputs::new(expectations.clone())),
+        Box::new(replay_exact::ReplayExact::new(&workload.registry)),
+    ]
+}

@@ -1,0 +1,66 @@
+//! Every start that was acknowledged, by a client or by a committed turn, comes to
+//! an end.
+
+use std::collections::BTreeSet;
+
+use durable_core::InstanceId;
+use durable_core::provider::{CommitOutcome, InstanceStatus, MessageBody, StartOutcome};
+
+use super::{Breach, Invariant};
+use crate::memory::{MemoryProvider, Snapshot};
+use crate::sim::Seen;
+
+#[derive(Debug, Default)]
+pub(super) struct StartsFinish {
+    started: BTreeSet<InstanceId>,
+}
+
+impl Invariant for StartsFinish {
+    fn name(&self) -> &'static str {
+        "starts_finish"
+    }
+
+    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+        match seen {
+            Seen::Started {
+                instance,
+                outcome: StartOutcome::Started { .. } | StartOutcome::AlreadyRunning { .. },
+                ..
+            } => {
+                self.started.insert((*instance).clone());
+            }
+            Seen::Committed {
+                turn,
+                outcome: CommitOutcome::Done(_),
+            } => {
+                let starts = turn
+                    .new_messages
+                    .iter()
+                    .filter(|sent| matches!(sent.message.body, MessageBody::Start(_)));
+                self.started.extend(starts.map(|sent| sent.target.clone()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+        for id in &self.started {
+            let Some(instance) = snapshot.instances.get(id) else {
+                return Err(Breach::of(id, "it was started and is not there"));
+            };
+            let status = &instance.record.status;
+            if !status.kind().is_ended() {
+                let why = match status {
+                    InstanceStatus::Suspended { failure } => format!(": {failure}"),
+                    _ => String::new(),
+                };
+                return Err(Breach::of(
+                    id,
+                    format!("it was started and is {}{why}", status.kind()),
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Answers as they are compared: without the numbers and texts that each side may
+//! choose for itself (session ids, tokens, places, derived message ids, reasons).
+
+use durable_core::provider::{
+    ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, Message, MessageBody,
+    ProviderError, PurgeReport, ReadyInstance, SendOutcome, StartOutcome, WorkItem, WorkKey,
+};
+use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Payload};
+
+/// What one side answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// There was nothing to call.
+    Nothing,
+    /// The call has no answer but that it was made.
+    Done,
+    CancelledWork(Vec<WorkKey>),
+    Started(StartOutcome),
+    Sent(Vec<SendOutcome>),
+    Ready(Vec<Ready>),
+    Committed(Commit),
+    Claimed(Vec<Claim>),
+    Held(Vec<bool>),
+    Fired {
+        fired: usize,
+        next_due_ms: Option<u64>,
+    },
+    Purged(PurgeReport),
+    Refused(Refusal),
+}
+
+/// An instance that was handed out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ready {
+    instance: InstanceId,
+    execution_id: ExecutionId,
+    last_event_id: EventId,
+    last_commit_id: Option<CommitId>,
+    messages: Vec<String>,
+    crashes: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Commit {
+    Done {
+        has_messages: bool,
+        claimed: Vec<Claim>,
+    },
+    AlreadyDone {
+        claimed: Vec<Claim>,
+    },
+    Fenced,
+    Conflict(ExecutionId, EventId),
+}
+
+/// Work that was handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Claim {
+    item: WorkItem,
+    attempt: u32,
+    crashes: u32,
+    heartbeat: Option<Payload>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    SessionLost,
+    Invalid,
+    Limit(LimitError),
+    /// What no script should meet.
+    Unexpected(String),
+}
+
+impl Answer {
+    /// An answer or a refusal.
+    pub(super) fn of<T>(answer: Result<T, ProviderError>, told: impl FnOnce(T) -> Self) -> Self {
+        match answer {
+            Ok(answer) => told(answer),
+            Err(ProviderError::SessionLost { .. }) => Self::Refused(Refusal::SessionLost),
+            Err(ProviderError::Invalid { .. }) => Self::Refused(Refusal::Invalid),
+            Err(ProviderError::Refused(limit)) => Self::Refused(Refusal::Limit(limit)),
+            Err(other) => Self::Refused(Refusal::Unexpected(other.to_string())),
+        }
+    }
+
+    pub(super) fn ready(instances: &[ReadyInstance]) -> Self {
+        let mut ready: Vec<Ready> = instances.iter().map(Ready::of).collect();
+        ready.sort();
+        Self::Ready(ready)
+    }
+
+    pub(super) fn fired(fired: FiredTimers) -> Self {
+        Self::Fired {
+            fired: fired.fired,
+            next_due_ms: fired.next_due_ms,
+        }
+    }
+
+    pub(super) fn claimed(work: &[ClaimedWork]) -> Self {
+        Self::Claimed(claims(work))
+    }
+
+    pub(super) fn committed(outcome: &CommitOutcome) -> Self {
+        Self::Committed(match outcome {
+            CommitOutcome::Done(committed) => Commit::Done {
+                has_messages: committed.has_messages,
+                claimed: claims(&committed.claimed),
+            },
+            CommitOutcome::AlreadyDone(Committed { claimed, .. }) => Commit::AlreadyDone {
+                claimed: claims(claimed),
+            },
+            CommitOutcome::Fenced => Commit::Fenced,
+            CommitOutcome::Conflict {
+                execution_id,
+                last_event_id,
+            } => Commit::Conflict(*execution_id, *last_event_id),
+        })
+    }
+}
+
+impl Ready {
+    fn of(ready: &ReadyInstance) -> Self {
+        let messages = ready.messages.iter();
+        Self {
+            instance: ready.lease.instance.clone(),
+            execution_id: ready.execution_id,
+            last_event_id: ready.last_event_id,
+            last_commit_id: ready.last_commit_id,
+            messages: messages.map(|queued| described(&queued.message)).collect(),
+            crashes: ready.crashes,
+        }
+    }
+}
+
+/// The id of a message that is derived by the provider may be any.
+fn described(message: &Message) -> String {
+    match &message.body {
+        body @ (MessageBody::ActivityFinished { .. } | MessageBody::TimerFired { .. }) => {
+            format!("{body:?}")
+        }
+        body => format!("{:?}: {body:?}", message.message_id),
+    }
+}
+
+fn claims(work: &[ClaimedWork]) -> Vec<Claim> {
+    let claims = work.iter().map(|claimed| Claim {
+        item: claimed.item.clone(),
+        attempt: claimed.attempt,
+        crashes: claimed.crashes,
+        heartbeat: claimed.heartbeat.clone(),
+    });
+    claims.collect()
+}

@@ -1,0 +1,70 @@
+//! Everything that can be read from a provider, to be compared after every call.
+
+use durable_core::provider::{
+    ExecutionRecord, InstanceFilter, InstanceRecord, Provider, ProviderError,
+};
+use durable_core::{EventId, HistoryEntry, InstanceId};
+
+use super::op::Instance;
+use crate::conformance::Clock;
+
+/// What a client sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Observed {
+    listed: Vec<InstanceId>,
+    instances: Vec<ObservedInstance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ObservedInstance {
+    record: Option<InstanceRecord>,
+    executions: Vec<ExecutionRecord>,
+    histories: Vec<Vec<HistoryEntry>>,
+}
+
+impl Observed {
+    pub(super) async fn read(provider: &dyn Provider, clock: Clock) -> Result<Self, ProviderError> {
+        let all = InstanceFilter::default();
+        let page = provider.instances(&all, None, 1_000).await?;
+        let listed = page.instances.into_iter().map(|record| record.instance);
+        let mut instances = Vec::new();
+        for instance in Instance::ALL {
+            instances.push(ObservedInstance::read(provider, &instance.id(), clock).await?);
+        }
+        Ok(Self {
+            listed: listed.collect(),
+            instances,
+        })
+    }
+}
+
+impl ObservedInstance {
+    async fn read(
+        provider: &dyn Provider,
+        id: &InstanceId,
+        clock: Clock,
+    ) -> Result<Self, ProviderError> {
+        let mut record = provider.instance(id).await?;
+        if let Some(record) = &mut record {
+            // A commit brings no time, so a provider may take its own.
+            record.updated_at_ms = 0;
+            if clock != Clock::Virtual {
+                record.created_at_ms = 0;
+            }
+        }
+        let executions = provider.executions(id).await?;
+        let mut histories = Vec::new();
+        for execution in &executions {
+            let from = EventId::UNASSIGNED;
+            let page = provider
+                .history(id, execution.execution_id, from, 10_000)
+                .await?;
+            histories.push(page.entries);
+        }
+        Ok(Self {
+            record,
+            executions,
+            histories,
+        })
+    }
+}

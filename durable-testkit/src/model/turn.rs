@@ -1,0 +1,117 @@
+//! From the words of a script to a turn for each side.
+
+use durable_core::provider::{Claim, ReadyInstance, TurnCommit};
+use durable_core::{EventId, Failure, FailureKind, Name};
+
+use super::hands::{Held, Pair};
+use super::op::{Due, Ending, Letter, Queue, Turn};
+use crate::conformance::Clock;
+use crate::message::{event_message, start_message};
+use crate::turn::TurnBuilder;
+
+/// A time of a script.
+pub(super) fn due_ms(due: Due, clock: Clock, now_ms: u64) -> u64 {
+    match (due, clock) {
+        (Due::Now, Clock::Virtual) => now_ms,
+        (Due::In(ms), Clock::Virtual) => now_ms + u64::from(ms),
+        // By a clock that the script does not set, only what was due long ago and
+        // what is due long after are certain.
+        (Due::Now, Clock::Wall { .. }) => 1,
+        (Due::In(_), Clock::Wall { .. }) => now_ms + 3_600_000,
+    }
+}
+
+pub(super) fn queue_name(queue: Queue) -> Option<Name> {
+    match queue {
+        Queue::Default => None,
+        Queue::Named => Some("gpu".into()),
+    }
+}
+
+/// The same turn for both sides, under the lease and with the messages of each.
+pub(super) fn build(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> Pair<TurnCommit> {
+    let model = for_model(turn, held, clock, now_ms);
+    let mut provider = model.clone();
+    provider.lease = held.lease.provider.clone();
+    let consumed = held.messages.iter().take(usize::from(turn.consume));
+    provider.consumed = consumed.map(|seq| seq.provider).collect();
+    Pair { model, provider }
+}
+
+fn for_model(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> TurnCommit {
+    let tail = match turn.from_wrong_tail {
+        true => held.last_event_id.next(),
+        false => held.last_event_id,
+    };
+    let ready = ReadyInstance {
+        lease: held.lease.model.clone(),
+        execution_id: held.execution_id,
+        last_event_id: tail,
+        last_commit_id: None,
+        messages: Vec::new(),
+        has_more: false,
+        crashes: 0,
+    };
+    let mut builder = TurnBuilder::new(&ready, now_ms);
+    if tail == EventId::UNASSIGNED {
+        builder = builder.started();
+    }
+    for queue in &turn.activities {
+        builder = builder.activity_on(queue_name(*queue), "charge", "{}");
+    }
+    for due in &turn.timers {
+        builder = builder.timer(due_ms(*due, clock, now_ms));
+    }
+    if let Some(key) = around(&held.activities, turn.cancel_activity) {
+        builder = builder.cancelling_work(key);
+    }
+    if let Some(key) = around(&held.activities, turn.finish_activity) {
+        builder = builder.finishing_work(key, "1");
+    }
+    if let Some(event_id) = around(&held.timers, turn.cancel_timer) {
+        builder = builder.cancelling_timer(*event_id);
+    }
+    if let Some((target, letter)) = turn.message {
+        let message = match letter {
+            Letter::Start(id) => start_message(id.to_string()),
+            Letter::Event(id) => event_message(id.to_string()),
+        };
+        builder = builder.message(target.id(), message);
+    }
+    if turn.custom_status {
+        builder = builder.custom_status(format!("{now_ms}"));
+    }
+    let mut commit = end(builder, turn.ending, clock, now_ms).build();
+    let consumed = held.messages.iter().take(usize::from(turn.consume));
+    commit.consumed = consumed.map(|seq| seq.model).collect();
+    if turn.claim {
+        commit.claim = Claim {
+            max: usize::from(u16::MAX),
+            queues: vec![None, queue_name(Queue::Named)],
+        };
+    }
+    commit
+}
+
+fn end(builder: TurnBuilder, ending: Ending, clock: Clock, now_ms: u64) -> TurnBuilder {
+    match ending {
+        Ending::Kept => builder.keeping_the_lease(),
+        Ending::Free => builder,
+        Ending::Delayed(due) => builder.not_before(due_ms(due, clock, now_ms)),
+        Ending::Blocked(due) => builder
+            .not_before(due_ms(due, clock, now_ms))
+            .blocked(Failure::new(FailureKind::NotRegistered, "no version")),
+        Ending::Suspended => builder.suspended(Failure::new(
+            FailureKind::DeterminismViolation,
+            "by the turn",
+        )),
+        Ending::ContinuedAsNew => builder.continued_as_new().keeping_the_lease(),
+        Ending::Completed => builder.completed("1"),
+    }
+}
+
+/// The element with this number, counted around.
+fn around<T>(elements: &[T], number: Option<u8>) -> Option<&T> {
+    let place = usize::from(number?).checked_rem(elements.len())?;
+    elements.get(place)
+}

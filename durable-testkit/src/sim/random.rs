@@ -1,0 +1,79 @@
+//! The one source of chance of a simulation.
+//!
+//! SplitMix64: whoever draws in the same order draws the same numbers.
+
+use std::time::Duration;
+
+/// Numbers that follow from a seed.
+#[derive(Debug, Clone)]
+pub(crate) struct SimRandom {
+    state: u64,
+}
+
+impl SimRandom {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below this one; 0 if there is none.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        match bound {
+            0 => 0,
+            bound => self.next() % bound,
+        }
+    }
+
+    /// Whether something happens that happens this often in ten thousand times.
+    pub(crate) fn chance(&mut self, per_ten_thousand: u32) -> bool {
+        self.below(10_000) < u64::from(per_ten_thousand)
+    }
+
+    /// A time up to this one; short ones are as likely as long ones.
+    pub(crate) fn up_to(&mut self, longest: Duration) -> Duration {
+        let longest_ms = u64::try_from(longest.as_millis()).unwrap_or(u64::MAX);
+        let scale = self.below(u64::from(longest_ms.max(1).ilog2()) + 2);
+        let bound = (1u64 << scale.min(63)).min(longest_ms.saturating_add(1));
+        Duration::from_millis(self.below(bound))
+    }
+
+    /// A time around this one: between a quarter of it and twice as much.
+    pub(crate) fn around(&mut self, mean: Duration) -> Duration {
+        mean.mul_f64((25 + self.below(175)) as f64 / 100.0)
+    }
+
+    /// A number between minus this one and this one.
+    pub(crate) fn either_way(&mut self, most: u64) -> i64 {
+        let most = most.min(u64::from(u32::MAX));
+        self.below(2 * most + 1).cast_signed() - most.cast_signed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_stream_and_bounds_are_kept() {
+        let draw = |seed| {
+            let mut random = SimRandom::new(seed);
+            (0..100).map(|_| random.next()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+        let mut random = SimRandom::new(1);
+        for _ in 0..1_000 {
+            assert!(random.below(3) < 3);
+            assert!(random.up_to(Duration::from_millis(5)) <= Duration::from_millis(5));
+            assert!((-4..=4).contains(&random.either_way(4)));
+        }
+        assert_eq!(random.below(0), 0);
+    }
+}

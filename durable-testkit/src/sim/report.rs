@@ -1,0 +1,100 @@
+//! What a simulation came to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use super::plan::Fault;
+use super::timeline::Timeline;
+use crate::invariant::Breach;
+use crate::memory::Snapshot;
+
+/// How many lines of the timeline a failure shows.
+const SHOWN_LINES: usize = 150;
+
+/// What a simulation came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct SimReport {
+    /// The seed of the run.
+    pub seed: u64,
+    /// How much virtual time it took.
+    pub simulated: Duration,
+    /// How many calls reached the store.
+    pub calls: u64,
+    /// What went wrong, and how often.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Everything that happened.
+    pub timeline: Timeline,
+    /// What the store holds at the end, with all histories.
+    pub snapshot: Snapshot,
+    /// The invariant that was broken first.
+    pub failure: Option<SimFailure>,
+}
+
+/// A broken invariant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimFailure {
+    /// The name of the invariant.
+    pub invariant: &'static str,
+    /// How it was broken.
+    pub breach: Breach,
+}
+
+impl SimReport {
+    /// Whether every invariant held.
+    pub fn is_ok(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    /// How many things went wrong.
+    pub fn fault_count(&self) -> u64 {
+        self.faults.values().sum()
+    }
+
+    /// The name of the invariant that was broken.
+    pub fn broken(&self) -> Option<&'static str> {
+        self.failure.as_ref().map(|failure| failure.invariant)
+    }
+
+    /// Panics with the seed and the timeline if an invariant was broken.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test calls it to fail")]
+    pub fn assert_ok(&self) {
+        if !self.is_ok() {
+            panic!("{self}");
+        }
+    }
+}
+
+impl fmt::Display for SimReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (calls, faults) = (self.calls, self.fault_count());
+        let (seed, simulated) = (self.seed, self.simulated.as_secs());
+        let Some(SimFailure { invariant, breach }) = &self.failure else {
+            return write!(
+                f,
+                "seed {seed}: ok, {simulated} s simulated, {calls} calls, {faults} faults"
+            );
+        };
+        let instance = breach.instance.as_ref();
+        writeln!(f, "seed {seed}: `{invariant}` is broken: {breach}\n")?;
+        if let Some(instance) = instance {
+            for ((id, execution_id), entries) in &self.snapshot.histories {
+                if id != instance {
+                    continue;
+                }
+                writeln!(f, "history of {instance}, execution {execution_id}:")?;
+                for entry in entries {
+                    let (at, event) = (entry.recorded_at_ms, &entry.event);
+                    writeln!(f, "{:>6} {at} {event:?}", entry.event_id().get())?;
+                }
+            }
+            if let Some(record) = self.snapshot.instances.get(instance) {
+                writeln!(f, "\n{record:?}\n")?;
+            }
+        }
+        f.write_str(&self.timeline.excerpt(instance, SHOWN_LINES))?;
+        write!(f, "\nrerun: cargo xtask sim --seed {seed}")
+    }
+}

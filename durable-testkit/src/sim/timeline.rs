@@ -1,0 +1,96 @@
+//! What happened in a simulation, in order, for people and for comparing runs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_core::InstanceId;
+
+use super::plan::Fault;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimelineEntry {
+    /// When, since the simulation began.
+    pub at: Duration,
+    /// The node, with the number of its life, or the client.
+    pub who: Arc<str>,
+    /// What it did.
+    pub what: String,
+    /// The instances that it was about.
+    pub about: Vec<InstanceId>,
+    /// What went wrong.
+    pub fault: Option<Fault>,
+    /// How it ended.
+    pub outcome: String,
+}
+
+impl fmt::Display for TimelineEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (at, who, what) = (self.at.as_secs_f64(), &self.who, &self.what);
+        write!(f, "{at:>10.3}  {who:<10} {what:<16}")?;
+        if let Some(fault) = self.fault {
+            write!(f, " [{fault}]")?;
+        }
+        write!(f, " {}", self.outcome)
+    }
+}
+
+/// Everything that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Timeline {
+    entries: Vec<TimelineEntry>,
+}
+
+impl Timeline {
+    /// What happened, in order.
+    pub fn entries(&self) -> &[TimelineEntry] {
+        &self.entries
+    }
+
+    pub(crate) fn add(&mut self, entry: TimelineEntry) {
+        self.entries.push(entry);
+    }
+
+    /// The last part of what concerns an instance, or of everything: at most this
+    /// many lines.
+    pub fn excerpt(&self, instance: Option<&InstanceId>, lines: usize) -> String {
+        let concerned: Vec<&TimelineEntry> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.concerns(instance))
+            .collect();
+        let left_out = concerned.len().saturating_sub(lines);
+        let mut text = String::new();
+        if left_out > 0 {
+            text.push_str(&format!("{left_out} earlier lines left out\n"));
+        }
+        for entry in &concerned[left_out..] {
+            text.push_str(&format!("{entry}\n"));
+        }
+        text
+    }
+}
+
+impl TimelineEntry {
+    /// Whether it is about this instance, or about a node as a whole.
+    fn concerns(&self, instance: Option<&InstanceId>) -> bool {
+        let Some(instance) = instance else {
+            return true;
+        };
+        let is_of_a_node = matches!(
+            self.fault,
+            Some(Fault::Crash | Fault::Stop | Fault::Stall | Fault::ClockJump)
+        );
+        self.about.contains(instance) || self.outcome.contains(instance.as_str()) || is_of_a_node
+    }
+}
+
+impl fmt::Display for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for entry in &self.entries {
+            writeln!(f, "{entry}")?;
+        }
+        Ok(())
+    }
+}

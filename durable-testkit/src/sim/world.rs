@@ -1,0 +1,257 @@
+//! What all parts of a simulation share: chance, the timeline, the store, and the
+//! invariants that watch it.
+//!
+//! Invariants: one thread; nothing here waits while the lock is held; the order
+//! of draws follows from the order of calls, which follows from the seed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use durable_core::provider::Provider;
+use durable_core::{InstanceId, MessageId};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::plan::{Fault, FaultPlan};
+use super::random::SimRandom;
+use super::seen::Seen;
+use super::timeline::{Timeline, TimelineEntry};
+use crate::invariant::{Breach, Invariant};
+use crate::memory::{MemoryProvider, Snapshot};
+
+/// Where a simulation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Things go wrong.
+    Faults,
+    /// Nothing goes wrong any more.
+    Healed,
+    /// Nobody gets an answer any more.
+    Over,
+}
+
+/// Shared by everything in a simulation.
+pub(crate) struct World {
+    pub(crate) began: Instant,
+    pub(crate) plan: FaultPlan,
+    /// What nodes and clients talk to.
+    pub(crate) store: Arc<dyn Provider>,
+    /// The truth below it.
+    memory: MemoryProvider,
+    phase: watch::Sender<Phase>,
+    limits: WorldLimits,
+    inner: Mutex<Inner>,
+}
+
+/// Bounds that are no part of the plan.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorldLimits {
+    /// After how many calls the whole store is looked at.
+    pub(crate) look_every: u64,
+    /// More calls than this mean that something turns in circles.
+    pub(crate) max_calls: u64,
+}
+
+struct Inner {
+    random: SimRandom,
+    timeline: Timeline,
+    faults: BTreeMap<Fault, u64>,
+    calls: u64,
+    invariants: Vec<Box<dyn Invariant>>,
+    failure: Option<(&'static str, Breach)>,
+    message_ids: BTreeMap<MessageId, MessageId>,
+}
+
+/// What a simulation leaves behind.
+pub(crate) struct Remains {
+    pub(crate) timeline: Timeline,
+    pub(crate) faults: BTreeMap<Fault, u64>,
+    pub(crate) calls: u64,
+    pub(crate) failure: Option<(&'static str, Breach)>,
+    pub(crate) elapsed: Duration,
+    pub(crate) snapshot: Snapshot,
+}
+
+impl World {
+    pub(crate) fn new(
+        random: SimRandom,
+        plan: FaultPlan,
+        memory: MemoryProvider,
+        store: Arc<dyn Provider>,
+        invariants: Vec<Box<dyn Invariant>>,
+        limits: WorldLimits,
+    ) -> Self {
+        Self {
+            began: Instant::now(),
+            plan,
+            store,
+            memory,
+            phase: watch::Sender::new(Phase::Faults),
+            limits,
+            inner: Mutex::new(Inner {
+                random,
+                timeline: Timeline::default(),
+                faults: BTreeMap::new(),
+                calls: 0,
+                invariants,
+                failure: None,
+                message_ids: BTreeMap::new(),
+            }),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// Waits until the simulation has come this far.
+    pub(crate) async fn reached(&self, phase: Phase) {
+        let mut receiver = self.phase.subscribe();
+        // The sender lives as long as this future does.
+        let _ = receiver.wait_for(|now| *now >= phase).await;
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.send_if_modified(|now| {
+            let is_later = phase > *now;
+            *now = phase.max(*now);
+            is_later
+        });
+    }
+
+    /// Draws.
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut SimRandom) -> T) -> T {
+        draw(&mut self.inner().random)
+    }
+
+    /// Notes that something went wrong, for the count.
+    pub(crate) fn count(&self, fault: Fault) {
+        *self.inner().faults.entry(fault).or_insert(0) += 1;
+    }
+
+    /// Adds a line to the timeline.
+    pub(crate) fn note(
+        &self,
+        who: &Arc<str>,
+        what: &str,
+        about: Vec<InstanceId>,
+        fault: Option<Fault>,
+        outcome: String,
+    ) {
+        let entry = TimelineEntry {
+            at: self.began.elapsed(),
+            who: Arc::clone(who),
+            what: what.to_owned(),
+            about,
+            fault,
+            outcome,
+        };
+        self.inner().timeline.add(entry);
+    }
+
+    /// Counts a call, and looks at the whole store now and then.
+    pub(crate) fn called(&self) {
+        let mut inner = self.inner();
+        inner.calls += 1;
+        let calls = inner.calls;
+        drop(inner);
+        if calls > self.limits.max_calls {
+            let breach = Breach::new(format!("{calls} calls: something turns in circles"));
+            self.fail("comes_to_rest", breach);
+        }
+        if calls.is_multiple_of(self.limits.look_every) {
+            let snapshot = self.memory.snapshot();
+            self.judge(|invariant| invariant.look(&snapshot));
+        }
+    }
+
+    /// Shows an answer of the store to the invariants.
+    pub(crate) fn saw(&self, seen: &Seen<'_>) {
+        self.judge(|invariant| invariant.saw(seen, &self.memory));
+    }
+
+    /// Whether nothing is left to do.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let snapshot = self.memory.snapshot();
+        snapshot.timers.is_empty()
+            && snapshot.work.is_empty()
+            && snapshot.instances.values().all(|instance| {
+                instance.record.status.kind().is_ended()
+                    && instance.inbox.is_empty()
+                    && instance.holder.is_none()
+            })
+    }
+
+    /// Lets the invariants judge the end.
+    pub(crate) fn judge_end(&self) {
+        let snapshot = self.memory.snapshot();
+        self.judge(|invariant| invariant.look(&snapshot));
+        self.judge(|invariant| invariant.end(&snapshot));
+    }
+
+    fn judge(&self, mut judge: impl FnMut(&mut dyn Invariant) -> Result<(), Breach>) {
+        let mut inner = self.inner();
+        if inner.failure.is_some() {
+            return;
+        }
+        let mut invariants = std::mem::take(&mut inner.invariants);
+        for invariant in &mut invariants {
+            if let Err(breach) = judge(invariant.as_mut()) {
+                inner.fail(invariant.name(), breach);
+                break;
+            }
+        }
+        inner.invariants = invariants;
+        let is_broken = inner.failure.is_some();
+        drop(inner);
+        if is_broken {
+            self.enter(Phase::Over);
+        }
+    }
+
+    /// Something that is no invariant's business went wrong.
+    pub(crate) fn fail(&self, name: &'static str, breach: Breach) {
+        self.inner().fail(name, breach);
+        self.enter(Phase::Over);
+    }
+
+    /// The id under which a client's message is sent: ids that the client drew
+    /// itself are numbered instead, so that they follow from the seed.
+    pub(crate) fn message_id(&self, drawn: &MessageId) -> MessageId {
+        let is_drawn = drawn.len() == 36 && drawn.bytes().filter(|byte| *byte == b'-').count() == 4;
+        if !is_drawn {
+            return drawn.clone();
+        }
+        let mut inner = self.inner();
+        let next = inner.message_ids.len() + 1;
+        let numbered = || MessageId::from(format!("client-message-{next}"));
+        inner
+            .message_ids
+            .entry(drawn.clone())
+            .or_insert_with(numbered)
+            .clone()
+    }
+
+    pub(crate) fn remains(&self) -> Remains {
+        let inner = self.inner();
+        Remains {
+            timeline: inner.timeline.clone(),
+            faults: inner.faults.clone(),
+            calls: inner.calls,
+            failure: inner.failure.clone(),
+            elapsed: self.began.elapsed(),
+            snapshot: self.memory.snapshot(),
+        }
+    }
+}
+
+impl Inner {
+    fn fail(&mut self, name: &'static str, breach: Breach) {
+        self.failure.get_or_insert((name, breach));
+    }
+}

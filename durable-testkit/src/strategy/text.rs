@@ -1,0 +1,56 @@
+//! Text that is hard on codecs, keys and terminals.
+
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any, prop_oneof};
+use proptest::sample::select;
+
+/// Texts that have broken something somewhere.
+pub const NASTY_TEXTS: &[&str] = &[
+    " ",
+    "\0",
+    "a\0b",
+    "\n\r\t\u{b}\u{7f}\u{85}",
+    "\"quoted\" and \\backslashed\\",
+    "'; DROP TABLE history; --",
+    "{curly} {slot:7}",
+    "a/b/1/Promise(0)",
+    "../../etc/passwd",
+    "null",
+    "\u{feff}begins with a byte order mark",
+    "\u{202e}from right to left\u{202c}",
+    "e\u{301} is not \u{e9}",
+    "\u{200b}\u{200d}\u{2060}",
+    "\u{d7ff}\u{e000}\u{fffd}\u{ffff}\u{10ffff}",
+    "Straße, İstanbul, ὀδυσσεύς",
+    "注文 🛒 👩‍👩‍👧‍👦",
+    "\u{1b}[31mred\u{1b}[0m",
+];
+
+/// Any text: nasty, random over all of Unicode, long, or none.
+pub fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => any_name(),
+        1 => (any::<char>(), 0_usize..600)
+            .prop_map(|(character, count)| String::from_iter(vec![character; count])),
+    ]
+}
+
+/// Any text that can be a name: short and not empty.
+pub fn any_name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        1 => select(NASTY_TEXTS).prop_map(String::from),
+        1 => vec(any::<char>(), 1..24).prop_map(String::from_iter),
+        1 => "[a-z][a-z0-9-]{0,11}",
+    ]
+}
+
+/// Any JSON text, nested now and then.
+pub fn any_payload() -> impl Strategy<Value = String> {
+    (any_text(), any::<u64>(), 0_usize..4).prop_map(|(text, number, depth)| {
+        let mut json = serde_json::json!({ "text": text, "number": number });
+        for _ in 0..depth {
+            json = serde_json::json!({ "inner": json.to_string(), "list": [json, null] });
+        }
+        json.to_string()
+    })
+}

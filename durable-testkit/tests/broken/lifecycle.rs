@@ -1,0 +1,121 @@
+//! Faults of starting, stopping and removing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use durable_core::provider::{
+    IdReuse, InstanceRecord, InstanceStatus, Lease, Message, Provider, ProviderError, SendOutcome,
+    StartOutcome,
+};
+use durable_core::{ExecutionId, Failure, InstanceId, MessageId};
+
+use super::{fault, locked};
+
+fault! {
+    /// Counts executions from 1 after every purge.
+    ReusesExecutionIds {}
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError> {
+        match self.store.start(instance, message, reuse, now_ms).await? {
+            StartOutcome::Started { .. } => {
+                let execution_id = ExecutionId::FIRST;
+                Ok(StartOutcome::Started { execution_id })
+            }
+            other => Ok(other),
+        }
+    }
+}
+
+fault! {
+    /// Says that an instance is suspended, and hands it out.
+    HandsOutSuspended { suspended: BTreeMap<InstanceId, Failure> }
+    async fn suspend(
+        &self,
+        instance: &InstanceId,
+        reason: Failure,
+        _now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError> {
+        locked(&self.suspended).insert(instance.clone(), reason);
+        Ok(SendOutcome::Accepted)
+    }
+
+    async fn instance(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError> {
+        let mut record = self.store.instance(instance).await?;
+        let suspended = locked(&self.suspended).get(instance).cloned();
+        if let (Some(record), Some(failure)) = (&mut record, suspended) {
+            record.status = InstanceStatus::Suspended { failure };
+        }
+        Ok(record)
+    }
+}
+
+fault! {
+    /// Leaves a suspended instance to its holder.
+    SuspendsWithoutFencing { suspended: BTreeSet<InstanceId> }
+    async fn suspend(
+        &self,
+        instance: &InstanceId,
+        _reason: Failure,
+        _now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError> {
+        locked(&self.suspended).insert(instance.clone());
+        Ok(SendOutcome::Accepted)
+    }
+}
+
+fault! {
+    /// Does not know a start again.
+    ForgetsStarts { known: BTreeSet<MessageId> }
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        mut message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError> {
+        let is_new = locked(&self.known).insert(message.message_id.clone());
+        if !is_new {
+            message.message_id = format!("{} again", message.message_id).into();
+        }
+        self.store.start(instance, message, reuse, now_ms).await
+    }
+}
+
+fault! {
+    /// Gives a released instance out at once.
+    LosesReleaseDelays {}
+    async fn release(
+        &self,
+        leases: Vec<Lease>,
+        _not_before_ms: Option<u64>,
+        now_ms: u64,
+    ) -> Result<(), ProviderError> {
+        self.store.release(leases, None, now_ms).await
+    }
+}
+
+fault! {
+    /// Resumes an instance only when a message comes.
+    ResumesLazily {}
+    async fn resume(
+        &self,
+        instance: &InstanceId,
+        now_ms: u64,
+    ) -> Result<SendOutcome, ProviderError> {
+        // The delay makes it look as if it were not ready.
+        let outcome = self.store.resume(instance, now_ms).await?;
+        let options = durable_core::provider::SessionOptions::default();
+        let session = self.store.open_session(options, now_ms).await?;
+        let ready = self.store.fetch_instances(session, 1, now_ms).await?;
+        let leases = ready.instances.into_iter().map(|it| it.lease).collect();
+        self.store.release(leases, Some(u64::MAX), now_ms).await?;
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,215 @@
+//! Every fault is found by the check that names it: the suite is not only
+//! passed by a provider that keeps the contract, it also fails one that does not.
+
+mod broken;
+
+use std::time::Duration;
+
+use broken::{commit, handing_out, inbox, lifecycle, reading, timers, waking, work};
+use durable_core::Limits;
+use durable_testkit::{
+    Conformance, Layer, Layered, MemoryOptions, MemoryProvider, ModelTest, Report,
+};
+
+/// How long a check waits for what a broken provider does not do.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+fn is_caught(report: &Report, check: &str) {
+    assert_eq!(report.failed_names(), [check], "{report}");
+}
+
+async fn is_caught_by<Fault: Layer + Default>(check: &str) {
+    let suite = Conformance::new(|| async { Layered(Fault::default()) });
+    let report = suite.only([check]).patience(PATIENCE).run().await;
+    is_caught(&report, check);
+}
+
+/// One test for each fault, under the name of the check that finds it.
+macro_rules! faults {
+    ($( $fault:ty => $($check:ident),+; )*) => {
+        $( $( mod $check {
+            use super::*;
+
+            #[tokio::test]
+            async fn finds_the_fault() {
+                is_caught_by::<$fault>(stringify!($check)).await;
+            }
+        } )+ )*
+    };
+}
+
+faults! {
+    commit::HalfCommit => a_commit_is_applied_whole;
+    commit::LeaksRefusedTurns => a_commit_in_conflict_changes_nothing;
+    commit::AppliesTwice => the_same_commit_twice_is_applied_once;
+    commit::ForgetsClaims => a_repeated_commit_has_the_same_claims;
+    commit::ForgetsCommitIds =>
+        a_repeated_commit_is_known_after_the_lease_was_given_back,
+        an_empty_turn_is_known_again;
+    commit::IgnoresTheTail => a_wrong_tail_is_a_conflict_that_names_the_tail;
+    commit::ForgetsTheFence => a_commit_after_the_release_is_fenced;
+    commit::OverwritesHistory => a_second_write_of_an_event_is_refused;
+    commit::SinksTheBatch => the_turns_of_a_batch_do_not_hurt_each_other;
+    commit::AcceptsGaps => a_commit_with_a_gap_is_invalid_and_changes_nothing;
+    commit::AnswersTooEarly => turns_are_appended_in_order;
+
+    handing_out::TwoOwners => a_held_instance_is_not_handed_to_another_session;
+    handing_out::TokensStandStill => every_new_lease_has_a_higher_token;
+    handing_out::ImmortalSessions =>
+        a_session_without_heartbeats_ends,
+        a_commit_of_a_dead_session_is_fenced;
+    handing_out::HeartbeatsDoNotCount => heartbeats_keep_what_a_session_holds;
+    handing_out::CountsNoCrashes => a_dead_sessions_instance_is_ready_with_the_crash_counted;
+    handing_out::ClosingIsDying => a_closed_session_is_lost, a_closed_session_counts_no_crash;
+    handing_out::NewestFirst => a_fetch_is_bounded_and_oldest_first;
+    handing_out::ForgetsIdleHoldings => a_dead_sessions_instance_is_ready_without_a_message;
+
+    inbox::LosesMessages => messages_come_in_order, concurrent_senders_lose_nothing;
+    inbox::DeliversConsumedMessages => only_consumed_messages_leave;
+    inbox::ConsumesOnDelivery => a_message_stays_until_it_is_consumed;
+    inbox::ReversesTheInbox => places_in_an_inbox_only_rise;
+    inbox::QueuesDuplicates => a_repeated_message_id_is_queued_once;
+    inbox::GivesMessagesAgain => a_message_is_given_once_under_a_lease;
+    inbox::HidesMessages => a_kept_lease_is_told_of_messages;
+    inbox::IgnoresCase => awkward_message_ids_are_kept_apart;
+
+    waking::ForgetsWhatWasSeen => what_came_between_fetch_and_wait_ends_the_wait_at_once;
+    waking::WakesNobody => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
+    waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
+    waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
+
+    work::HandsWorkTwice => work_is_in_one_sessions_hands;
+    work::LosesDeadWork => a_dead_sessions_work_is_ready_with_the_crash_counted;
+    work::LosesRetryDelays => a_retry_comes_when_it_is_due_as_the_next_attempt;
+    work::ForgetsAttempts => attempts_are_counted;
+    work::TrustsZombies =>
+        a_second_settlement_changes_nothing,
+        a_settlement_of_a_dead_session_changes_nothing;
+    work::ForgetsHeartbeats => a_heartbeat_reaches_the_next_attempt;
+    work::ForgetsCancellations =>
+        unclaimed_work_that_is_cancelled_goes,
+        claimed_work_that_is_cancelled_is_reported_until_it_is_settled;
+    work::MixesQueues => queues_are_separate;
+    work::ClaimsOnlyNewWork => a_commit_claims_the_oldest_work_of_all_instances;
+    work::KeepsFinishedWork => finished_work_goes_with_its_commit;
+    work::SwallowsPoison => poisoned_work_fails_its_instance_and_stays_away;
+
+    timers::FiresEarly => no_timer_fires_before_it_is_due;
+    timers::FiresAgain => a_timer_fires_once_and_says_when_it_was_due;
+    timers::ShufflesTimers => timers_of_the_same_millisecond_fire_as_they_were_set;
+    timers::FiresCancelledTimers => a_cancelled_timer_does_not_fire;
+    timers::HidesTheNextTimer => firing_is_bounded_and_says_what_is_next;
+
+    lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;
+    lifecycle::HandsOutSuspended => a_suspended_instance_is_not_handed_out;
+    lifecycle::SuspendsWithoutFencing => suspending_fences_the_holder;
+    lifecycle::ForgetsStarts => a_start_is_repeated_by_its_message_id;
+    lifecycle::LosesReleaseDelays => a_released_instance_waits_until_it_may_be_run;
+    lifecycle::ResumesLazily => a_resumed_instance_is_ready_without_a_message;
+
+    reading::PagesSkip => instances_are_listed_by_id_in_pages;
+    reading::PagesRepeat => a_history_can_be_read_in_pages;
+    reading::PagesByOffset => a_list_that_changes_has_what_stays_once;
+    reading::PrefixIsPattern => instances_can_be_chosen_by_prefix;
+}
+
+/// One test for each fault that random scripts find too.
+macro_rules! faults_that_scripts_find {
+    ($( $test:ident: $fault:ty; )*) => {
+        $(
+            #[test]
+            fn $test() {
+                let test = ModelTest::new(|| async { Layered(<$fault>::default()) });
+                let failure = test.max_steps(60).run().unwrap_err();
+                let calls = failure.script.to_string().lines().count();
+                assert!((4..=16).contains(&calls), "not short: {failure}");
+            }
+        )*
+    };
+}
+
+faults_that_scripts_find! {
+    scripts_find_half_commits: commit::HalfCommit;
+    scripts_find_forgotten_claims: commit::ForgetsClaims;
+    scripts_find_forgotten_commits: commit::ForgetsCommitIds;
+    scripts_find_forgotten_fences: commit::ForgetsTheFence;
+    scripts_find_forgotten_crashes: handing_out::CountsNoCrashes;
+    scripts_find_immortal_sessions: handing_out::ImmortalSessions;
+    scripts_find_consumed_messages: inbox::DeliversConsumedMessages;
+    scripts_find_duplicates: inbox::QueuesDuplicates;
+    scripts_find_hidden_messages: inbox::HidesMessages;
+    scripts_find_lost_work: work::LosesDeadWork;
+    scripts_find_lost_retry_delays: work::LosesRetryDelays;
+    scripts_find_forgotten_attempts: work::ForgetsAttempts;
+    scripts_find_zombies: work::TrustsZombies;
+    scripts_find_forgotten_cancellations: work::ForgetsCancellations;
+    scripts_find_finished_work: work::KeepsFinishedWork;
+    scripts_find_shuffled_timers: timers::ShufflesTimers;
+    scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
+    scripts_find_lazy_resumes: lifecycle::ResumesLazily;
+    scripts_find_lost_release_delays: lifecycle::LosesReleaseDelays;
+}
+
+#[test]
+fn a_script_is_shortened_until_it_explains_itself() {
+    let test = ModelTest::new(|| async { Layered(timers::FiresCancelledTimers::default()) });
+    let failure = test.run().unwrap_err();
+    let script = failure.script.to_string();
+    assert!(script.lines().count() <= 7, "{failure}");
+    assert!(script.contains("cancel timer"), "{failure}");
+}
+
+#[tokio::test]
+async fn messages_that_are_written_late_are_found_by_a_crash() {
+    let suite = Conformance::at_places(MemoryProvider::new, |store| async move {
+        Layered(reading::WritesLate::on(MemoryProvider::clone(&store)))
+    });
+    let check = "nothing_is_lost_by_a_crash_between_any_two_calls";
+    let report = suite.only([check]).patience(PATIENCE).run().await;
+    is_caught(&report, check);
+}
+
+#[tokio::test]
+async fn a_provider_without_limits_is_found() {
+    let options = MemoryOptions {
+        limits: Limits {
+            max_name_bytes: usize::MAX,
+            max_payload_bytes: usize::MAX,
+        },
+        ..MemoryOptions::default()
+    };
+    let suite = Conformance::new(move || async move { MemoryProvider::with_options(options) });
+    let check = "payloads_that_are_too_large_are_refused";
+    is_caught(&suite.only([check]).run().await, check);
+}
+
+#[tokio::test]
+async fn a_provider_that_panics_breaks_one_check_only() {
+    let suite = Conformance::new(|| async { Layered(Panics::default()) });
+    let checks = ["no_timer_fires_before_it_is_due", "messages_come_in_order"];
+    is_caught(&suite.only(checks).run().await, checks[0]);
+}
+
+broken::fault! {
+    /// Panics when timers are fired.
+    Panics {}
+    async fn fire_timers(
+        &self,
+        _max: usize,
+        _now_ms: u64,
+    ) -> Result<durable_core::provider::FiredTimers, durable_core::provider::ProviderError> {
+        unreachable!("no timers here")
+    }
+}
+
+/// The faults are found because of what they break, not because of the layer.
+#[tokio::test]
+async fn a_layer_that_changes_nothing_keeps_the_contract() {
+    let suite = Conformance::new(|| async { Layered(Nothing::default()) });
+    suite.run().await.assert_ok();
+}
+
+broken::fault! {
+    /// No fault.
+    Nothing {}
+}

@@ -1,0 +1,136 @@
+//! The simulator on its standard workload, and proof that it finds mistakes.
+//!
+//! `cargo xtask sim` runs more seeds.
+
+#![cfg(test)]
+
+#[path = "simulation/broken.rs"]
+mod broken;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_core::provider::Provider;
+use durable_testkit::{FaultPlan, MemoryProvider, SimReport, SimTotals, Simulation, Workload};
+
+/// How many seeds are tried.
+const SEEDS: u64 = 60;
+
+fn simulate(seed: u64) -> SimReport {
+    Simulation::new(seed).run(Workload::standard().unwrap())
+}
+
+#[test]
+fn without_faults_everything_ends() {
+    for seed in 0..5 {
+        Simulation::new(seed)
+            .faults(FaultPlan::NONE)
+            .run(Workload::standard().unwrap())
+            .assert_ok();
+    }
+}
+
+#[test]
+fn a_seed_gives_one_run_to_the_byte() {
+    for seed in 1..4 {
+        let (first, second) = (simulate(seed), simulate(seed));
+        assert_eq!(first.timeline.to_string(), second.timeline.to_string());
+        assert_eq!(first, second);
+        assert!(first.fault_count() > 50);
+    }
+}
+
+#[test]
+fn two_seeds_give_two_runs() {
+    assert_ne!(simulate(1).timeline, simulate(2).timeline);
+}
+
+#[test]
+fn the_invariants_hold_for_a_fixed_set_of_seeds() {
+    let mut totals = SimTotals::default();
+    for seed in 0..SEEDS {
+        let report = simulate(seed);
+        report.assert_ok();
+        totals.add(&report);
+    }
+    assert!(totals.faults.len() > 12, "{:?}", totals.faults);
+}
+
+/// Nodes seldom die, but often lose what they hold and go on.
+fn zombies() -> FaultPlan {
+    FaultPlan {
+        weather: Some(Duration::from_secs(10)),
+        life: None,
+        crash: 0,
+        delayed: 4_000,
+        ..FaultPlan::default()
+    }
+}
+
+/// Breaks the store in one way and expects one of the seeds to show it by the name
+/// of the invariant.
+fn assert_found(
+    invariant: &str,
+    break_it: fn(MemoryProvider) -> Arc<dyn Provider>,
+    seeds: std::ops::Range<u64>,
+) {
+    let mut found = BTreeMap::new();
+    for seed in seeds {
+        let report = Simulation::new(seed)
+            .faults(zombies())
+            .around_store(break_it)
+            .rest_within(Duration::from_secs(900))
+            .run(Workload::standard().unwrap());
+        let Some(name) = report.broken() else {
+            continue;
+        };
+        if name == invariant {
+            let text = report.to_string();
+            assert!(text.contains(&format!("cargo xtask sim --seed {seed}")));
+            return;
+        }
+        found.insert(name, seed);
+    }
+    panic!("`{invariant}` was not broken; found: {found:?}");
+}
+
+#[test]
+fn a_store_that_forgets_the_fence_is_found() {
+    assert_found("one_owner", broken::forgets_the_fence, 0..100);
+}
+
+#[test]
+fn a_store_that_hands_out_what_is_held_is_found() {
+    assert_found("one_owner", broken::hands_out_what_is_held, 0..30);
+}
+
+#[test]
+fn a_store_that_loses_events_is_found() {
+    assert_found("events_are_delivered_once", broken::loses_events, 0..30);
+}
+
+#[test]
+fn a_store_that_loses_starts_is_found() {
+    assert_found("starts_finish", broken::loses_starts, 0..30);
+}
+
+#[test]
+fn a_store_that_says_done_and_does_nothing_is_found() {
+    assert_found("history_is_append_only", broken::says_done, 0..30);
+}
+
+#[test]
+fn a_store_that_fires_early_is_found() {
+    assert_found("no_timer_early", broken::fires_early, 0..30);
+}
+
+#[test]
+fn a_store_that_loses_results_is_found() {
+    assert_found("starts_finish", broken::loses_results, 0..30);
+}
+
+#[test]
+fn a_store_that_leaves_messages_behind_is_found() {
+    assert_found("nothing_is_left", broken::forgets_the_ended, 0..30);
+}
