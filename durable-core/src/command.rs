@@ -43,7 +43,9 @@ pub enum Request {
         /// What to start it with.
         input: Payload,
     },
-    /// Run a side effect once and record what it returned.
+    /// Run a side effect once and record what it returned. Runs that are first
+    /// polled in one poll are concurrent: they are executed in the order of their
+    /// names, one at a time.
     Run {
         /// The name of the side effect.
         name: Name,

@@ -105,7 +105,7 @@ fn every_kind_and_every_sample_has_a_golden_file() {
 #[test]
 fn golden_bytes_decode_to_the_record_beside_them_and_encode_to_the_same() {
     for (name, golden) in goldens() {
-        let record = golden.sort.from_json(&golden.json);
+        let record = golden.sort.record_of(&golden.json);
         assert_eq!(
             golden.sort.decode(&golden.bytes).as_ref(),
             Ok(&record),

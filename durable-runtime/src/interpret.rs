@@ -23,9 +23,7 @@ pub(crate) enum Meaning {
 /// Reads an arrival.
 pub(crate) fn interpret(execution: &Execution, registry: &Registry, arrival: &Arrival) -> Meaning {
     match arrival {
-        Arrival::Result(done) => {
-            activity_finished(execution, &done.lease.key, done.result.clone())
-        }
+        Arrival::Result(done) => activity_finished(execution, &done.lease.key, done.result.clone()),
         Arrival::Settled(_) => Meaning::Nothing("settled"),
         Arrival::Message(delivered) => interpret_message(execution, registry, &delivered.message),
     }

@@ -85,9 +85,7 @@ impl RuntimeBuilder {
         };
         let supervising = killed.clone();
         let supervisor = tokio::spawn(async move {
-            let _ = supervising
-                .run_until_cancelled(supervisor.run(first))
-                .await;
+            let _ = supervising.run_until_cancelled(supervisor.run(first)).await;
         });
         Ok(Runtime {
             client,

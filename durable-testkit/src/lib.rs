@@ -21,14 +21,14 @@
 
 mod builder;
 mod conformance;
-mod invariant;
 mod environment;
+mod invariant;
 mod layer;
 mod memory;
 mod message;
 mod model;
-mod sim;
 mod replay;
+mod sim;
 pub mod strategy;
 mod turn;
 
@@ -36,11 +36,11 @@ pub use builder::{HistoryBuildError, HistoryBuilder};
 pub use conformance::{
     CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, Promise, Report,
 };
-pub use invariant::{Breach, Invariant};
 pub use environment::{
     AtEvent, EnvironmentError, InterleavingFailure, Interleavings, TestEnvironment,
     TestEnvironmentBuilder,
 };
+pub use invariant::{Breach, Invariant};
 pub use layer::{Layer, Layered};
 pub use memory::{
     InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, StoreClock,

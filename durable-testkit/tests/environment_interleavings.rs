@@ -57,9 +57,8 @@ fn activities_finish_in_every_order() {
         .cases(60)
         .check(async |env| {
             let gather = env.start(GATHER, "gather-1", &3).await.unwrap();
-            seen.lock()
-                .unwrap()
-                .insert(env.wait(&gather).await.unwrap());
+            let gathered = env.wait(&gather).await.unwrap();
+            seen.lock().unwrap().insert(gathered);
         });
     assert_eq!(seen.lock().unwrap().len(), 6);
 }

@@ -1,7 +1,7 @@
 //! Who could go on and asks to, in order of turns.
 //!
 //! An operation that goes away leaves its place behind; it is passed over when
-//! its turn comes, at the latest at the end of the step.
+//! a later one is taken out.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Ordering;

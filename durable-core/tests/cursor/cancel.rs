@@ -109,7 +109,7 @@ fn a_late_completion_that_was_recorded_is_consumed_once() {
     cancelled_code(past.clone()).done();
     cancelled_code(past.and(completed(2, "1"))).is_corrupt_at(
         6,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(2),
             expected: EventKind::ActivityScheduled,
             found: SourceFault::NotOpen,

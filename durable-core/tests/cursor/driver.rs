@@ -343,7 +343,7 @@ impl Driver {
     }
 
     /// The history is corrupt at the next input, which is this event.
-    pub(crate) fn is_corrupt_at(&mut self, event_id: u64, fault: HistoryFault) -> Corruption {
+    pub(crate) fn is_corrupt_at(&mut self, event_id: u64, fault: &HistoryFault) -> Corruption {
         self.rests();
         let error = self.advance().unwrap_err();
         self.fails_for_good(&error);
@@ -351,7 +351,7 @@ impl Driver {
             panic!("{error}");
         };
         assert_eq!(corruption.event_id, EventId::new(event_id));
-        assert_eq!(corruption.fault, fault);
+        assert_eq!(corruption.fault, *fault);
         *corruption
     }
 

@@ -1,7 +1,7 @@
 //! Futures that are dropped: what they leave in the history, and what becomes of
 //! a completion that comes too late.
 
-use durable_core::{DropReason, EventId, EventKind, HistoryFault, SourceFault};
+use durable_core::{DropReason, Event, EventId, EventKind, HistoryFault, SourceFault};
 
 use super::driver::{Driver, everywhere};
 use super::events::{
@@ -52,7 +52,7 @@ fn a_late_result_that_was_recorded_is_consumed_once() {
     race(past.clone()).done();
     race(past.and(completed(2, "2"))).is_corrupt_at(
         7,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(2),
             expected: EventKind::ActivityScheduled,
             found: SourceFault::NotOpen,
@@ -79,7 +79,7 @@ fn a_late_result_of_another_kind_is_corrupt() {
     code.flush();
     code.is_corrupt_at(
         6,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(2),
             expected: EventKind::ActivityScheduled,
             found: SourceFault::OtherKind(EventKind::TimerCreated),
@@ -161,7 +161,7 @@ fn cancellations_stand_after_the_commands_of_their_poll() {
         code.activity("b", "1");
         code.returns("1");
         code.flush();
-        let kinds: Vec<EventKind> = code.events_from(3).iter().map(|e| e.kind()).collect();
+        let kinds: Vec<EventKind> = code.events_from(3).iter().map(Event::kind).collect();
         assert_eq!(
             kinds,
             [

@@ -14,7 +14,7 @@ use super::events::{
 use super::past::Past;
 
 /// Both the cursor and the validation of the whole say so.
-fn is_corrupt(past: Past, event_id: u64, kind: EventKind, fault: HistoryFault) {
+fn is_corrupt(past: &Past, event_id: u64, kind: EventKind, fault: HistoryFault) {
     let expected = Corruption {
         instance: INSTANCE.into(),
         execution_id: ExecutionId::FIRST,
@@ -52,9 +52,9 @@ fn wrong_position(expected: u64) -> HistoryFault {
 #[test]
 fn the_first_event_is_event_one() {
     for position in [0, 2, 7] {
-        let past = Past::empty().and_at(position, started());
+        let past = Past::empty().and_at(position, &started());
         is_corrupt(
-            past,
+            &past,
             position,
             EventKind::OrchestrationStarted,
             wrong_position(1),
@@ -65,10 +65,10 @@ fn the_first_event_is_event_one() {
 #[test]
 fn the_first_event_is_the_start() {
     let past = Past::empty().and(timer_created(2_000));
-    is_corrupt(past, 1, EventKind::TimerCreated, HistoryFault::NotStarted);
+    is_corrupt(&past, 1, EventKind::TimerCreated, HistoryFault::NotStarted);
     let past = Past::empty().and(terminated());
     is_corrupt(
-        past,
+        &past,
         1,
         EventKind::OrchestrationTerminated,
         HistoryFault::NotStarted,
@@ -79,7 +79,7 @@ fn the_first_event_is_the_start() {
 fn an_execution_starts_only_once() {
     let past = Past::of([timer_created(2_000), started()]);
     is_corrupt(
-        past,
+        &past,
         3,
         EventKind::OrchestrationStarted,
         HistoryFault::StartedAgain,
@@ -91,8 +91,8 @@ fn positions_have_no_gaps_and_no_repetitions() {
     for wrong in [0, 1, 2, 4, 5, u64::MAX] {
         let past = Past::of([timer_created(2_000)])
             .at_ms(2_000)
-            .and_at(wrong, fired(2, 2_000));
-        is_corrupt(past, wrong, EventKind::TimerFired, wrong_position(3));
+            .and_at(wrong, &fired(2, 2_000));
+        is_corrupt(&past, wrong, EventKind::TimerFired, wrong_position(3));
     }
 }
 
@@ -105,7 +105,7 @@ fn times_never_go_back() {
         recorded_at_ms: 999,
         previous_ms: 1_000,
     };
-    is_corrupt(past, 3, EventKind::ExternalEvent, fault);
+    is_corrupt(&past, 3, EventKind::ExternalEvent, fault);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_timer_is_not_recorded_before_it_was_due() {
         recorded_at_ms: 1_999,
         fire_at_ms: 2_000,
     };
-    is_corrupt(past, 3, EventKind::TimerFired, fault);
+    is_corrupt(&past, 3, EventKind::TimerFired, fault);
 }
 
 #[test]

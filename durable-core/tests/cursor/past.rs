@@ -1,6 +1,8 @@
 //! Histories written by hand: positions and times follow by themselves unless a
 //! test says otherwise.
 
+use std::borrow::Borrow;
+
 use durable_core::{Event, ExecutionId, History, HistoryEntry};
 
 use super::events::{INSTANCE, at, started};
@@ -35,16 +37,16 @@ impl Past {
     }
 
     /// Adds the next event.
-    pub(crate) fn and(self, event: Event) -> Self {
+    pub(crate) fn and(self, event: impl Borrow<Event>) -> Self {
         let position = self.entries.len() as u64 + 1;
-        self.and_at(position, event)
+        self.and_at(position, event.borrow())
     }
 
     /// Adds an event at this position, right or wrong.
-    pub(crate) fn and_at(mut self, position: u64, event: Event) -> Self {
+    pub(crate) fn and_at(mut self, position: u64, event: &Event) -> Self {
         self.entries.push(HistoryEntry {
             recorded_at_ms: self.now_ms,
-            event: at(position, &event),
+            event: at(position, event),
         });
         self
     }

@@ -139,7 +139,7 @@ pub(crate) struct Machine<'a> {
 }
 
 /// One thing that happens in a poll, with its future named.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Deed {
     Take(Label),
     Open(Label, What),
@@ -473,7 +473,7 @@ impl Shuffle {
         let promises: Vec<Deed> = deeds
             .iter()
             .filter(|deed| deed.makes_a_promise())
-            .cloned()
+            .copied()
             .collect();
         for last in (1..deeds.len()).rev() {
             deeds.swap(last, self.below(last + 1));

@@ -41,7 +41,7 @@ proptest! {
     ) {
         let live = run(&program, &happenings);
         let mut again = Machine::new(&program);
-        again.replay(&live.entries, page).map_err(refused)?;
+        again.replay(&live.entries, page).map_err(|error| refused(&error))?;
         saw_the_same(&again.seen, &live)?;
         prop_assert_eq!(again.appended, []);
         prop_assert!(!again.cursor.is_replaying());
@@ -55,7 +55,7 @@ proptest! {
     ) {
         let live = run(&program, &happenings);
         let mut again = Machine::new(&program).shuffled(seed);
-        again.replay(&live.entries, usize::MAX).map_err(refused)?;
+        again.replay(&live.entries, usize::MAX).map_err(|error| refused(&error))?;
         saw_the_same(&again.seen, &live)?;
         prop_assert_eq!(again.appended, []);
     }
@@ -71,7 +71,7 @@ proptest! {
             let (length, happened) = *cut.get(&live.flushes);
             let mut again = Machine::new(&program);
             let recorded = &live.entries[..length];
-            again.replay(recorded, 7).map_err(refused)?;
+            again.replay(recorded, 7).map_err(|error| refused(&error))?;
             go_on(&mut again, recorded, &happenings, happened);
             same(&again.appended, &live.entries[length..])?;
             saw_the_same(&again.seen, &live)?;
@@ -96,7 +96,7 @@ proptest! {
         entries[at].event = altered(&entries[at].event, field);
         let error = Machine::new(&program).replay(&entries, 3).unwrap_err();
         let CursorError::Violation(violation) = error else {
-            return Err(refused(error));
+            return Err(refused(&error));
         };
         prop_assert_eq!(violation.event_id, entries[at].event_id(), "{}", violation);
     }
@@ -116,7 +116,7 @@ fn saw_the_same(again: &[Seen], live: &Recording) -> Result<(), TestCaseError> {
     same(again, expected)
 }
 
-fn refused(error: CursorError) -> TestCaseError {
+fn refused(error: &CursorError) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 

@@ -38,7 +38,7 @@ fn refuses(completion: Event, source: u64, expected: EventKind, found: SourceFau
     open_some(&mut code);
     let corruption = code.is_corrupt_at(
         7,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(source),
             expected,
             found,
@@ -84,7 +84,7 @@ fn a_completion_cannot_name_a_command_that_comes_after_it() {
     open_some(&mut code);
     code.is_corrupt_at(
         7,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(8),
             expected: EventKind::ActivityScheduled,
             found: SourceFault::NoSuchEvent,
@@ -120,27 +120,25 @@ fn a_completion_cannot_name_an_event_that_is_no_operation() {
 
 #[test]
 fn a_completion_cannot_name_what_was_completed_before() {
-    let completions: [(u64, fn(u64) -> Event, EventKind); 3] = [
-        (2, |id| completed(id, "1"), EventKind::ActivityScheduled),
-        (3, |id| fired(id, 1_005), EventKind::TimerCreated),
-        (6, |id| resolved(id, "1"), EventKind::PromiseCreated),
+    let completions = [
+        (completed(2, "1"), EventKind::ActivityScheduled),
+        (fired(3, 1_005), EventKind::TimerCreated),
+        (resolved(6, "1"), EventKind::PromiseCreated),
     ];
-    for (source, completion, expected) in completions {
-        let past = some_open().at_ms(1_010).and(completion(source));
-        let mut code = Driver::after(past.and(completion(source)));
+    for (completion, expected) in completions {
+        let source_event_id = completion.source_event_id().unwrap();
+        let past = some_open().at_ms(1_010).and(&completion);
+        let mut code = Driver::after(past.and(&completion));
         open_some(&mut code);
-        code.input(completion(source));
+        code.input(completion.clone());
         let key = code.cursor.grant().unwrap();
         code.flush();
-        assert_eq!(
-            key.is_some(),
-            source != 6,
-            "an unpolled promise does not ask"
-        );
+        let is_promise = expected == EventKind::PromiseCreated;
+        assert_eq!(key.is_none(), is_promise, "unpolled, it does not ask");
         code.is_corrupt_at(
             8,
-            HistoryFault::BadSource {
-                source_event_id: EventId::new(source),
+            &HistoryFault::BadSource {
+                source_event_id,
                 expected,
                 found: SourceFault::NotOpen,
             },
@@ -148,10 +146,10 @@ fn a_completion_cannot_name_what_was_completed_before() {
 
         let mut code = Driver::live();
         open_some(&mut code);
-        code.input(completion(source));
+        code.input(completion.clone());
         let _ = code.cursor.grant().unwrap();
         code.flush();
-        code.ignores(completion(source), DropReason::NotOpen);
+        code.ignores(completion, DropReason::NotOpen);
         code.done();
     }
 }
@@ -164,7 +162,7 @@ fn the_example_of_the_unknown_timer_is_corrupt_at_the_timer() {
     code.flush();
     code.is_corrupt_at(
         3,
-        HistoryFault::BadSource {
+        &HistoryFault::BadSource {
             source_event_id: EventId::new(42),
             expected: EventKind::TimerCreated,
             found: SourceFault::NoSuchEvent,

@@ -48,7 +48,7 @@ impl Sort {
     }
 
     /// Reads the JSON of a record.
-    pub(crate) fn from_json(self, json: &str) -> Record {
+    pub(crate) fn record_of(self, json: &str) -> Record {
         fn read<T: DeserializeOwned>(json: &str) -> T {
             serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"))
         }

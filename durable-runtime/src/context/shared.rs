@@ -154,7 +154,10 @@ impl Shared {
 
     /// The code does something that has no answer.
     pub(crate) fn emit(&self, notice: Notice) -> Result<(), Failure> {
-        self.enter().map_err(Misuse::to_failure)?.cursor.emit(notice);
+        self.enter()
+            .map_err(Misuse::to_failure)?
+            .cursor
+            .emit(notice);
         Ok(())
     }
 }

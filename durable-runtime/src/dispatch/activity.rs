@@ -105,13 +105,17 @@ async fn run(node: &Node, claimed: ClaimedWork, cancellation: CancellationToken)
     let key = lease.key.clone();
     settle(node, vec![WorkSettlement { lease, result }]).await;
     // Without a holder nobody waits for it.
-    let _ = node.holders.forward(&key.instance.clone(), Arrival::Settled(key));
+    let _ = node
+        .holders
+        .forward(&key.instance.clone(), Arrival::Settled(key));
 }
 
 /// How long a call waited for its first attempt.
 fn measure_wait(node: &Node, claimed: &ClaimedWork) {
     if claimed.attempt == 1 && claimed.crashes == 0 {
-        let waited_ms = node.store_now_ms().saturating_sub(claimed.item.scheduled_at_ms);
+        let waited_ms = node
+            .store_now_ms()
+            .saturating_sub(claimed.item.scheduled_at_ms);
         metrics::histogram!("durable_work_wait_seconds").record(Duration::from_millis(waited_ms));
     }
 }
@@ -160,7 +164,9 @@ async fn settle_refused(node: &Node, settlements: Vec<WorkSettlement>, error: &P
             continue;
         }
         let result = WorkResult::Finished(Err(failure.clone()));
-        let settled = node.provider.settle_work(vec![WorkSettlement { lease, result }], now_ms);
+        let settled = node
+            .provider
+            .settle_work(vec![WorkSettlement { lease, result }], now_ms);
         if let Err(error) = settled.await {
             // The end of the session hands it out again.
             tracing::error!(%error, "a result could not be stored");

@@ -34,8 +34,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
             take_over(&node, instance);
         }
         if fetched < max {
-            let news =
-                wait::for_news(&node, &Interest::Instances, ready.seen, ready.next_due_ms);
+            let news = wait::for_news(&node, &Interest::Instances, ready.seen, ready.next_due_ms);
             tokio::select! {
                 () = news => {}
                 () = node.look_again.notified() => {}

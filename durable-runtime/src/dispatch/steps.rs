@@ -218,7 +218,8 @@ impl Holding {
                 Ok(())
             }
             Err(not_committed) => {
-                self.arrivals.extend(results.into_iter().map(Arrival::Result));
+                self.arrivals
+                    .extend(results.into_iter().map(Arrival::Result));
                 if let NotCommitted::Refused(error) = not_committed {
                     let stop = Stop::refused(&error, self.node.options.fault_policy);
                     self.stop(stop, self.new_batch()).await;

@@ -1,9 +1,7 @@
 //! Ending the turn of an instance that cannot go on, or must not.
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, MessageBody, StartInstance};
-use durable_core::{
-    Carried, Event, EventId, Failure, FailureKind, HistoryEntry, Version,
-};
+use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, Version};
 
 use super::commit::{NotCommitted, commit};
 use super::hand_backs::HandedBack;
@@ -73,10 +71,12 @@ impl Holding {
             }
             // Somebody else decides.
             Err(NotCommitted::Lost) => {
-                self.arrivals.extend(results.into_iter().map(Arrival::Result));
+                self.arrivals
+                    .extend(results.into_iter().map(Arrival::Result));
             }
             Err(NotCommitted::Refused(error)) => {
-                self.arrivals.extend(results.into_iter().map(Arrival::Result));
+                self.arrivals
+                    .extend(results.into_iter().map(Arrival::Result));
                 let failure = Failure::new(FailureKind::CorruptHistory, error.to_string());
                 self.suspend(failure.not_retryable()).await;
             }
@@ -105,7 +105,10 @@ impl Holding {
         if self.has_started() || !batch.events.is_empty() {
             return;
         }
-        let position = self.arrivals.iter().position(|arrival| start_of(arrival).is_some());
+        let position = self
+            .arrivals
+            .iter()
+            .position(|arrival| start_of(arrival).is_some());
         let Some(arrival) = position.and_then(|position| self.arrivals.remove(position)) else {
             return;
         };

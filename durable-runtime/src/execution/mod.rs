@@ -237,7 +237,7 @@ impl Execution {
         let mut stall = Stall::default();
         loop {
             if self.shared.lock().cursor.has_ended() {
-                self.continued = self.continuing.take();
+                self.continued = self.continuing.take().or(self.continued.take());
                 self.waker.retire();
                 self.drop_root();
                 return Ok(Rest::Ended);

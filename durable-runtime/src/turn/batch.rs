@@ -299,13 +299,7 @@ impl Batch {
     }
 
     /// Ends the instance from outside, after what the whole steps gathered.
-    pub(crate) fn impose_end(
-        &mut self,
-        tail: Tail,
-        mut past: Past,
-        failure: Failure,
-        now_ms: u64,
-    ) {
+    pub(crate) fn impose_end(&mut self, tail: Tail, mut past: Past, failure: Failure, now_ms: u64) {
         let (execution_id, before, entries) = match &mut self.next_execution {
             Some(next) => {
                 past = Past::default();
@@ -350,12 +344,7 @@ impl Batch {
     }
 
     /// Gives the result of the instance to whoever waits for it.
-    fn answer(
-        &mut self,
-        source: Source,
-        parent: Option<Parent>,
-        result: Result<Payload, Failure>,
-    ) {
+    fn answer(&mut self, source: Source, parent: Option<Parent>, result: Result<Payload, Failure>) {
         let Some(parent) = parent else {
             return;
         };

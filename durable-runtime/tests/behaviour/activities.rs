@@ -153,7 +153,10 @@ async fn times_of_attempts(call: Call, succeeds_at: u32) -> (Result<u32, Failure
             log.write(began.elapsed().as_millis() as u64);
             async move {
                 if ctx.attempt() < succeeds_at {
-                    Err(Failure::application("flaky", format!("no {}", ctx.attempt())))
+                    Err(Failure::application(
+                        "flaky",
+                        format!("no {}", ctx.attempt()),
+                    ))
                 } else {
                     Ok(input + ctx.attempt())
                 }

@@ -15,7 +15,10 @@ const LONG: Activity<(), u32> = Activity::new("long");
 const CALL: Orchestration<u32, u32> = Orchestration::new("call");
 
 /// An activity that ends when it is cancelled, and reports when that was.
-fn reporting(builder: RegistryBuilder, world: &World) -> (Registry, mpsc::UnboundedReceiver<Duration>) {
+fn reporting(
+    builder: RegistryBuilder,
+    world: &World,
+) -> (Registry, mpsc::UnboundedReceiver<Duration>) {
     let (reports, told) = mpsc::unbounded_channel();
     let began = tokio::time::Instant::now();
     assert_eq!(world.elapsed(), Duration::ZERO);
@@ -42,12 +45,13 @@ fn one_second(ctx: &OrchestrationContext) -> impl Future<Output = Result<(), Fai
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_tells_its_activity_at_once() {
     let world = World::new();
-    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
-        tokio::select! {
-            result = ctx.activity(LONG, &()) => result,
-            timer = one_second(&ctx) => timer.map(|()| input),
-        }
-    });
+    let builder =
+        Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+            tokio::select! {
+                result = ctx.activity(LONG, &()) => result,
+                timer = one_second(&ctx) => timer.map(|()| input),
+            }
+        });
     let (registry, mut told) = reporting(builder, &world);
     let node = world.node(&registry).await;
     let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
@@ -61,7 +65,11 @@ async fn dropping_a_call_tells_its_activity_at_once() {
     assert_eq!(scheduled, ["ActivityScheduled", "TimerCreated"]);
     assert_eq!(
         kinds[3..],
-        ["TimerFired", "ActivityCancelRequested", "OrchestrationCompleted"]
+        [
+            "TimerFired",
+            "ActivityCancelRequested",
+            "OrchestrationCompleted"
+        ]
     );
     world.assert_done();
 }
@@ -69,12 +77,13 @@ async fn dropping_a_call_tells_its_activity_at_once() {
 #[tokio::test(start_paused = true)]
 async fn an_activity_on_another_node_is_told_with_that_nodes_next_heartbeat() {
     let world = World::new();
-    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
-        tokio::select! {
-            result = ctx.activity(LONG, &()).queue("far") => result,
-            timer = one_second(&ctx) => timer.map(|()| input),
-        }
-    });
+    let builder =
+        Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+            tokio::select! {
+                result = ctx.activity(LONG, &()).queue("far") => result,
+                timer = one_second(&ctx) => timer.map(|()| input),
+            }
+        });
     let (registry, mut told) = reporting(builder, &world);
     let near = world.node(&registry).await;
     let queues = vec![Some(Name::from("far"))];
@@ -91,21 +100,24 @@ async fn an_activity_on_another_node_is_told_with_that_nodes_next_heartbeat() {
     assert_eq!(instance.wait().await.unwrap(), 7);
     let told_at = told.recv().await.unwrap();
     let beat = RuntimeOptions::default().heartbeat_bound / 4;
-    assert!(told_at >= Duration::from_secs(1) && told_at <= beat, "{told_at:?}");
+    assert!(
+        told_at >= Duration::from_secs(1) && told_at <= beat,
+        "{told_at:?}"
+    );
     stop(far).await;
     stop(near).await;
     world.assert_done();
 }
 
-
 #[tokio::test(start_paused = true)]
 async fn cancelling_the_orchestration_tells_its_activities() {
     let world = World::new();
-    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
-        let cancelled = ctx.activity(LONG, &()).await.unwrap_err();
-        assert!(cancelled.is_cancelled());
-        Ok::<_, Failure>(input)
-    });
+    let builder =
+        Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+            let cancelled = ctx.activity(LONG, &()).await.unwrap_err();
+            assert!(cancelled.is_cancelled());
+            Ok::<_, Failure>(input)
+        });
     let (registry, mut told) = reporting(builder, &world);
     let node = world.node(&registry).await;
     let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
@@ -151,7 +163,10 @@ where
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_orchestration_tells_its_activities() {
     let world = World::new();
-    let (registry, mut told) = reporting(leaving_it_behind(|_, input| async move { Ok(input) }), &world);
+    let (registry, mut told) = reporting(
+        leaving_it_behind(|_, input| async move { Ok(input) }),
+        &world,
+    );
     let node = world.node(&registry).await;
     let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
@@ -212,12 +227,13 @@ async fn terminating_the_orchestration_tells_its_activities() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_before_a_worker_took_it_is_never_run() {
     let world = World::new();
-    let builder = Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
-        tokio::select! {
-            result = ctx.activity(LONG, &()).queue("nobody") => result,
-            timer = one_second(&ctx) => timer.map(|()| input),
-        }
-    });
+    let builder =
+        Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
+            tokio::select! {
+                result = ctx.activity(LONG, &()).queue("nobody") => result,
+                timer = one_second(&ctx) => timer.map(|()| input),
+            }
+        });
     let (registry, mut told) = reporting(builder, &world);
     let node = world.node(&registry).await;
     let instance = node.client().start(CALL, "call-1", &7).await.unwrap();

@@ -46,15 +46,25 @@ fn worker(name: &'static str) -> Registry {
 #[tokio::test(start_paused = true)]
 async fn nodes_specialise_by_queue() {
     let world = World::new();
-    let packer = world.node_with(&worker("Ada"), serving(Some("packers"))).await;
-    let shipper = world.node_with(&worker("Bob"), serving(Some("shippers"))).await;
+    let packer = world
+        .node_with(&worker("Ada"), serving(Some("packers")))
+        .await;
+    let shipper = world
+        .node_with(&worker("Bob"), serving(Some("shippers")))
+        .await;
     let client = world.client();
     for item in 0..20 {
-        let instance = client.start(ORDER, format!("order-{item}"), &item).await.unwrap();
+        let instance = client
+            .start(ORDER, format!("order-{item}"), &item)
+            .await
+            .unwrap();
         let result = instance.wait().await.unwrap();
         assert_eq!(
             result,
-            [format!("{item} packed by Ada"), format!("{item} shipped by Bob")]
+            [
+                format!("{item} packed by Ada"),
+                format!("{item} shipped by Bob")
+            ]
         );
     }
     assert_eq!(world.elapsed(), Duration::ZERO);
@@ -66,7 +76,9 @@ async fn nodes_specialise_by_queue() {
 #[tokio::test(start_paused = true)]
 async fn work_of_a_queue_that_nobody_serves_waits() {
     let world = World::new();
-    let packer = world.node_with(&worker("Ada"), serving(Some("packers"))).await;
+    let packer = world
+        .node_with(&worker("Ada"), serving(Some("packers")))
+        .await;
     let instance = packer.client().start(ORDER, "order-1", &1).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(
@@ -78,7 +90,9 @@ async fn work_of_a_queue_that_nobody_serves_waits() {
             "ActivityScheduled"
         ]
     );
-    let shipper = world.node_with(&worker("Bob"), serving(Some("shippers"))).await;
+    let shipper = world
+        .node_with(&worker("Bob"), serving(Some("shippers")))
+        .await;
     assert_eq!(instance.wait().await.unwrap()[1], "1 shipped by Bob");
     assert_eq!(world.elapsed(), Duration::from_secs(3600));
     stop(packer).await;
@@ -107,9 +121,15 @@ async fn an_activity_that_a_node_lacks_is_run_by_one_that_has_it() {
     let shipper = world.node_with(&shipping, options).await;
     let client = world.client();
     for item in 0..20 {
-        let instance = client.start(ORDER, format!("order-{item}"), &item).await.unwrap();
+        let instance = client
+            .start(ORDER, format!("order-{item}"), &item)
+            .await
+            .unwrap();
         let result = instance.wait().await.unwrap();
-        assert_eq!(result, [format!("{item} packed"), format!("{item} shipped")]);
+        assert_eq!(
+            result,
+            [format!("{item} packed"), format!("{item} shipped")]
+        );
         let kinds = world.kinds(&format!("order-{item}"), 1).await;
         assert_eq!(kinds.len(), 6, "{kinds:?}");
     }
@@ -132,7 +152,11 @@ async fn work_that_no_node_has_the_code_for_is_handed_back_ever_more_slowly() {
         .build()
         .unwrap();
     let node = world
-        .node_on(Arc::new(store.clone()), &registry, RuntimeOptions::default())
+        .node_on(
+            Arc::new(store.clone()),
+            &registry,
+            RuntimeOptions::default(),
+        )
         .await;
     let client = world.client();
     let _instance = client
@@ -145,7 +169,10 @@ async fn work_that_no_node_has_the_code_for_is_handed_back_ever_more_slowly() {
     stop(node).await;
     let work = world.store.snapshot().work;
     assert_eq!(work.len(), 1);
-    assert!(work.values().all(|work| work.failures == 0 && work.crashes == 0));
+    assert!(
+        work.values()
+            .all(|work| work.failures == 0 && work.crashes == 0)
+    );
 }
 
 /// An activity that takes its node down: it never returns, and says when it began.
@@ -233,7 +260,9 @@ async fn an_activity_runs_again_after_a_crash_and_its_result_is_recorded_once() 
             Ok::<_, Failure>(vec![ctx.activity(PACK, &item).await?])
         })
         .activity(PACK, move |ctx: ActivityContext, _| {
-            log.lock().unwrap().push((ctx.idempotency_key(), ctx.attempt()));
+            log.lock()
+                .unwrap()
+                .push((ctx.idempotency_key(), ctx.attempt()));
             async move {
                 tokio::time::sleep(Duration::from_secs(10)).await;
                 Ok::<_, Failure>("packed".to_string())

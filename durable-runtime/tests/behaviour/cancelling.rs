@@ -73,7 +73,13 @@ async fn a_saga_undoes_what_it_did_when_it_is_cancelled() {
     // The car is booked on: nobody interrupts it, and its result is dropped.
     assert_eq!(
         *log.lock().unwrap(),
-        ["book flight", "book hotel", "book car", "undo hotel", "undo flight"]
+        [
+            "book flight",
+            "book hotel",
+            "book car",
+            "undo hotel",
+            "undo flight"
+        ]
     );
     assert_eq!(world.elapsed(), Duration::from_secs(45));
     stop(node).await;
@@ -183,7 +189,10 @@ async fn a_suspended_instance_can_be_terminated_without_running_its_code() {
     let node = world.node(&registry).await;
     let instance = node.client().start(TRIP, "trip-1", &0).await.unwrap();
     settle().await;
-    assert!(matches!(world.status("trip-1").await, InstanceStatus::Suspended { .. }));
+    assert!(matches!(
+        world.status("trip-1").await,
+        InstanceStatus::Suspended { .. }
+    ));
     instance.terminate("hopeless").await.unwrap();
     let error = instance.wait().await.unwrap_err();
     assert!(error.to_string().contains("hopeless"), "{error}");
@@ -211,12 +220,19 @@ async fn results_that_come_while_an_instance_is_suspended_are_neither_lost_nor_r
     };
     assert_eq!(failure.message, "audit");
     let snapshot = world.store.snapshot();
-    assert!(snapshot.work.is_empty(), "the result is in the inbox: {:?}", snapshot.work);
+    assert!(
+        snapshot.work.is_empty(),
+        "the result is in the inbox: {:?}",
+        snapshot.work
+    );
     assert_eq!(snapshot.instances["trip-1"].inbox.len(), 1);
     assert_eq!(world.kinds("trip-1", 1).await.len(), 2);
     instance.resume().await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), ["flight", "hotel", "car"]);
-    assert_eq!(*log.lock().unwrap(), ["book flight", "book hotel", "book car"]);
+    assert_eq!(
+        *log.lock().unwrap(),
+        ["book flight", "book hotel", "book car"]
+    );
     stop(node).await;
     assert_eq!(world.kinds("trip-1", 1).await.len(), 8);
     world.assert_done();
@@ -237,7 +253,10 @@ async fn suspending_and_resuming_while_an_activity_runs_changes_nothing() {
         instance.resume().await.unwrap();
     }
     assert_eq!(instance.wait().await.unwrap(), ["flight", "hotel", "car"]);
-    assert_eq!(*log.lock().unwrap(), ["book flight", "book hotel", "book car"]);
+    assert_eq!(
+        *log.lock().unwrap(),
+        ["book flight", "book hotel", "book car"]
+    );
     stop(node).await;
     assert_eq!(world.kinds("trip-1", 1).await.len(), 8);
     world.assert_done();
@@ -291,7 +310,10 @@ async fn clients_of_unknown_and_ended_instances_are_told_so() {
         unknown.wait().await.map(drop),
         unknown.record().await.map(drop),
     ] {
-        assert!(matches!(answer, Err(ClientError::NotFound { .. })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(ClientError::NotFound { .. })),
+            "{answer:?}"
+        );
     }
     let ended = client.start(TRIP, "trip-1", &0).await.unwrap();
     ended.wait().await.unwrap();
@@ -301,7 +323,10 @@ async fn clients_of_unknown_and_ended_instances_are_told_so() {
         ended.suspend("x").await,
         ended.resume().await,
     ] {
-        assert!(matches!(answer, Err(ClientError::Ended { .. })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(ClientError::Ended { .. })),
+            "{answer:?}"
+        );
     }
     stop(node).await;
     world.assert_done();

@@ -61,7 +61,8 @@ async fn a_child_answers_under_a_derived_or_a_given_id() {
             ["OrchestrationStarted", "OrchestrationCompleted"]
         );
     }
-    let Event::OrchestrationStarted { parent, .. } = &world.history("given", 1).await[0].event else {
+    let Event::OrchestrationStarted { parent, .. } = &world.history("given", 1).await[0].event
+    else {
         panic!("no start");
     };
     let parent = parent.as_ref().unwrap();
@@ -73,7 +74,9 @@ async fn a_child_answers_under_a_derived_or_a_given_id() {
 #[tokio::test(start_paused = true)]
 async fn a_child_runs_the_newest_version_or_the_one_that_is_asked_for() {
     let world = World::new();
-    let version = |number: u32| move |_: OrchestrationContext, _: u32| async move { Ok::<_, Failure>(number) };
+    let version = |number: u32| {
+        move |_: OrchestrationContext, _: u32| async move { Ok::<_, Failure>(number) }
+    };
     let registry = parent(|ctx, n| async move {
         let newest = ctx.sub_orchestration(CHILD, &n).await?;
         let old = ctx.sub_orchestration(CHILD.at("1.2.0"), &n).await?;
@@ -137,12 +140,22 @@ async fn a_child_id_that_is_taken_is_a_failure_of_the_call() {
     let node = world.node(&registry).await;
     let client = node.client();
     let running = client.start(CHILD, "running", &0).await.unwrap();
-    client.start(CHILD, "ended", &9).await.unwrap().wait().await.unwrap();
+    client
+        .start(CHILD, "ended", &9)
+        .await
+        .unwrap()
+        .wait()
+        .await
+        .unwrap();
     let instance = client.start(PARENT, "p", &0).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 5);
     assert_eq!(running.wait().await.unwrap(), 0);
     stop(node).await;
-    assert_eq!(world.kinds("ended", 1).await.len(), 2, "it did not run again");
+    assert_eq!(
+        world.kinds("ended", 1).await.len(),
+        2,
+        "it did not run again"
+    );
     world.assert_done();
 }
 
@@ -232,7 +245,10 @@ async fn dropping_a_child_asks_it_to_stop_and_its_answer_is_not_recorded() {
     .orchestration(CHILD, |ctx: OrchestrationContext, n| async move {
         let cancelled = ctx.external_event(GO).await.unwrap_err();
         assert!(cancelled.is_cancelled());
-        assert_eq!(ctx.cancel_reason().as_deref(), Some("its parent no longer waits for it"));
+        assert_eq!(
+            ctx.cancel_reason().as_deref(),
+            Some("its parent no longer waits for it")
+        );
         ctx.sleep(Duration::from_secs(10)).await?;
         Ok::<_, Failure>(n)
     })
@@ -289,9 +305,17 @@ async fn the_answer_of_a_child_does_not_reach_a_later_execution() {
     stop(node).await;
     assert_eq!(
         world.kinds("p", 2).await,
-        ["OrchestrationStarted", "TimerCreated", "TimerFired", "OrchestrationCompleted"]
+        [
+            "OrchestrationStarted",
+            "TimerCreated",
+            "TimerFired",
+            "OrchestrationCompleted"
+        ]
     );
-    assert_eq!(world.kinds("c", 1).await.last(), Some(&"OrchestrationCompleted"));
+    assert_eq!(
+        world.kinds("c", 1).await.last(),
+        Some(&"OrchestrationCompleted")
+    );
     world.assert_done();
 }
 

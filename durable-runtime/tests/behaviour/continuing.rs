@@ -15,7 +15,10 @@ fn registry<R>(code: impl Fn(OrchestrationContext, u32) -> R + Send + Sync + 'st
 where
     R: Future<Output = Result<Vec<u32>, Failure>> + Send + 'static,
 {
-    Registry::builder().orchestration(LOOP, code).build().unwrap()
+    Registry::builder()
+        .orchestration(LOOP, code)
+        .build()
+        .unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,7 +65,10 @@ async fn an_endless_chain_can_be_terminated_and_lets_others_run() {
     let endless = client.start(LOOP, "l", &0).await.unwrap();
     for number in 0..10 {
         let id = format!("other-{number}");
-        let other = client.start::<u32, u32>("other", id, &number).await.unwrap();
+        let other = client
+            .start::<u32, u32>("other", id, &number)
+            .await
+            .unwrap();
         assert_eq!(other.wait().await.unwrap(), number);
     }
     endless.terminate("enough").await.unwrap();
@@ -95,7 +101,10 @@ async fn unread_events_go_along_in_order_and_read_ones_stay_read() {
     let node = world.node(&registry).await;
     let instance = node.client().start(LOOP, "l", &0).await.unwrap();
     for number in [5, 4, 3] {
-        instance.raise_as(format!("m-{number}"), NUMBER, &number).await.unwrap();
+        instance
+            .raise_as(format!("m-{number}"), NUMBER, &number)
+            .await
+            .unwrap();
     }
     settle().await;
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -103,14 +112,21 @@ async fn unread_events_go_along_in_order_and_read_ones_stay_read() {
     instance.raise_as("m-5", NUMBER, &5).await.unwrap();
     settle().await;
     for number in [2, 1] {
-        instance.raise_as(format!("m-{number}"), NUMBER, &number).await.unwrap();
+        instance
+            .raise_as(format!("m-{number}"), NUMBER, &number)
+            .await
+            .unwrap();
     }
     assert_eq!(instance.wait().await.unwrap(), [5, 4, 3, 2, 1]);
     stop(node).await;
     let Event::OrchestrationStarted { carried, .. } = &world.history("l", 2).await[0].event else {
         panic!("no start");
     };
-    let unread: Vec<_> = carried.unread_events.iter().map(|event| &*event.data).collect();
+    let unread: Vec<_> = carried
+        .unread_events
+        .iter()
+        .map(|event| &*event.data)
+        .collect();
     assert_eq!(unread, ["4", "3"]);
     world.assert_done();
 }
@@ -247,7 +263,15 @@ async fn a_new_execution_takes_the_newest_version_unless_it_is_told_to_stay() {
     assert_eq!(stays.wait().await.unwrap(), [1]);
     let version = |id: &'static str| {
         let store = world.store.clone();
-        async move { store.instance(&id.into()).await.unwrap().unwrap().version.unwrap() }
+        async move {
+            store
+                .instance(&id.into())
+                .await
+                .unwrap()
+                .unwrap()
+                .version
+                .unwrap()
+        }
     };
     assert_eq!(version("moves").await, "2.0.0");
     assert_eq!(version("stays").await, "1.0.0");
@@ -278,7 +302,11 @@ async fn a_chain_goes_on_after_a_crash_between_two_of_its_executions() {
     drop(node);
     let tail = world.store.instance(&"l".into()).await.unwrap().unwrap();
     assert_eq!(tail.execution_id, ExecutionId::new(2));
-    assert_eq!(tail.last_event_id, EventId::new(2), "it ends by continuing as new");
+    assert_eq!(
+        tail.last_event_id,
+        EventId::new(2),
+        "it ends by continuing as new"
+    );
     let node = world.node(&registry).await;
     assert_eq!(instance.wait().await.unwrap(), [10]);
     stop(node).await;

@@ -79,7 +79,10 @@ async fn die_at(call: u64, fault: Fault) -> Option<(Vec<HistoryEntry>, u32)> {
 }
 
 fn events(history: &[HistoryEntry]) -> Vec<String> {
-    history.iter().map(|entry| format!("{:?}", entry.event)).collect()
+    history
+        .iter()
+        .map(|entry| format!("{:?}", entry.event))
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +105,10 @@ async fn a_fan_out_survives_a_crash_at_every_call_to_its_store() {
                 break;
             };
             assert_eq!(events(&history), undisturbed, "{fault:?} at call {call}");
-            assert!((5..=10).contains(&ran), "{fault:?} at call {call}: {ran} runs");
+            assert!(
+                (5..=10).contains(&ran),
+                "{fault:?} at call {call}: {ran} runs"
+            );
             crashes += 1;
         }
     }
@@ -124,7 +130,11 @@ async fn a_journey_survives_a_crash_at_every_call_to_its_store() {
             journey::start(&client, "j").await;
             let journey = client.instance(journey::JOURNEY, "j");
             let first = world
-                .node_on(Arc::new(dying.clone()), &journey::registry(), Default::default())
+                .node_on(
+                    Arc::new(dying.clone()),
+                    &journey::registry(),
+                    Default::default(),
+                )
                 .await;
             let is_over = tokio::select! {
                 biased;
@@ -184,12 +194,20 @@ async fn journeys_survive_nodes_that_crash_again_and_again() {
         let node = world.node_with(&journey::registry(), options()).await;
         for id in &ids {
             let journey = client.instance(journey::JOURNEY, id.as_str());
-            assert_eq!(journey.wait().await.unwrap(), journey::RESULT, "seed {seed}");
+            assert_eq!(
+                journey.wait().await.unwrap(),
+                journey::RESULT,
+                "seed {seed}"
+            );
         }
         stop(node).await;
         world.assert_done();
         for id in &ids {
-            assert_eq!(journey::trace(&world, id).await, undisturbed, "seed {seed}, {id}");
+            assert_eq!(
+                journey::trace(&world, id).await,
+                undisturbed,
+                "seed {seed}, {id}"
+            );
         }
     }
 }

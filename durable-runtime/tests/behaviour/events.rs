@@ -139,7 +139,10 @@ async fn events_for_a_suspended_instance_wait_until_it_is_resumed() {
     instance.raise(NUMBER, &1).await.unwrap();
     instance.raise(NUMBER, &2).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(world.kinds("c-1", 1).await.last(), Some(&"ExternalSubscribed"));
+    assert_eq!(
+        world.kinds("c-1", 1).await.last(),
+        Some(&"ExternalSubscribed")
+    );
     assert_eq!(world.store.snapshot().instances["c-1"].inbox.len(), 2);
     instance.resume().await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), [1, 2]);

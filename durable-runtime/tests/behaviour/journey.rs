@@ -63,7 +63,9 @@ pub(crate) fn registry() -> Registry {
     Registry::builder()
         .orchestration(JOURNEY, journey)
         .orchestration(CHILD, child)
-        .activity(DOUBLE, |_: ActivityContext, n| async move { Ok::<_, Failure>(2 * n) })
+        .activity(DOUBLE, |_: ActivityContext, n| async move {
+            Ok::<_, Failure>(2 * n)
+        })
         .activity(FLAKY, |ctx: ActivityContext, n| async move {
             match ctx.attempt() {
                 1 => Err(Failure::application("flaky", "not yet")),
@@ -92,7 +94,11 @@ pub(crate) async fn trace(world: &World, id: &str) -> BTreeMap<String, Vec<Strin
     let mut trace = BTreeMap::new();
     let snapshot = world.store.snapshot();
     let is_part = |instance: &str| instance == id || instance.starts_with(&format!("{id}/"));
-    for instance in snapshot.instances.keys().filter(|instance| is_part(instance)) {
+    for instance in snapshot
+        .instances
+        .keys()
+        .filter(|instance| is_part(instance))
+    {
         for execution in world.store.executions(instance).await.unwrap() {
             let number = execution.execution_id.get();
             let history = world.history(instance, number).await;
@@ -130,7 +136,11 @@ pub(crate) async fn undisturbed() -> BTreeMap<String, Vec<String>> {
     crate::world::stop(node).await;
     world.assert_done();
     let trace = trace(&world, "j").await;
-    assert_eq!(trace.len(), 4, "two executions and a child of each: {trace:#?}");
+    assert_eq!(
+        trace.len(),
+        4,
+        "two executions and a child of each: {trace:#?}"
+    );
     assert_eq!(ExecutionId::FIRST.get(), 1);
     trace
 }

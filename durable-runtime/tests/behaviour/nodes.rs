@@ -51,7 +51,11 @@ async fn a_node_that_stops_hands_over_to_the_next_without_repeating_a_step() {
     tokio::time::sleep(Duration::from_millis(4_500)).await;
     let second = world.node(&stepping(&log, "second")).await;
     stop(first).await;
-    assert_eq!(world.elapsed(), Duration::from_secs(5), "the running step was waited for");
+    assert_eq!(
+        world.elapsed(),
+        Duration::from_secs(5),
+        "the running step was waited for"
+    );
     assert_eq!(instance.wait().await.unwrap(), 10);
     assert_eq!(world.elapsed(), Duration::from_secs(10));
     let mut expected: Vec<String> = (0..5).map(|step| format!("first {step}")).collect();
@@ -107,10 +111,10 @@ async fn many_instances_are_shared_by_two_nodes_and_survive_one_of_them() {
     for number in 0..60 {
         assert_eq!(world.kinds(&format!("f-{number}"), 1).await.len(), 8);
     }
+    stop(second).await;
     let log = log.lock().unwrap();
     assert!(log.iter().any(|entry| entry.starts_with("first")));
     assert!(log.iter().any(|entry| entry.starts_with("second")));
-    stop(second).await;
     world.assert_done();
 }
 
@@ -123,13 +127,21 @@ async fn a_zombie_whose_heartbeats_fail_can_do_no_harm() {
         _ => Fault::None,
     });
     let zombie = world
-        .node_on(Arc::new(cut_off.clone()), &stepping(&log, "zombie"), Default::default())
+        .node_on(
+            Arc::new(cut_off.clone()),
+            &stepping(&log, "zombie"),
+            Default::default(),
+        )
         .await;
     let instance = world.client().start(FLOW, "f", &40).await.unwrap();
     tokio::time::sleep(Duration::from_secs(10)).await;
     let heir = world.node(&stepping(&log, "heir")).await;
     assert_eq!(instance.wait().await.unwrap(), 40);
-    assert_eq!(world.kinds("f", 1).await.len(), 82, "every step is recorded once");
+    assert_eq!(
+        world.kinds("f", 1).await.len(),
+        82,
+        "every step is recorded once"
+    );
     world.history("f", 1).await;
     stop(zombie).await;
     stop(heir).await;
@@ -143,7 +155,11 @@ async fn a_zombie_that_only_commits_is_fenced() {
     // Everything but commits and settlements is cut off after a while.
     let cut_off = world.counted();
     let zombie = world
-        .node_on(Arc::new(cut_off.clone()), &stepping(&log, "zombie"), Default::default())
+        .node_on(
+            Arc::new(cut_off.clone()),
+            &stepping(&log, "zombie"),
+            Default::default(),
+        )
         .await;
     let instance = world.client().start(FLOW, "f", &40).await.unwrap();
     tokio::time::sleep(Duration::from_millis(5_500)).await;
@@ -154,7 +170,12 @@ async fn a_zombie_that_only_commits_is_fenced() {
     let heir = world.node(&stepping(&log, "heir")).await;
     assert_eq!(instance.wait().await.unwrap(), 40);
     assert_eq!(world.kinds("f", 1).await.len(), 82);
-    let zombies_steps = log.lock().unwrap().iter().filter(|entry| entry.starts_with("zombie")).count();
+    let zombies_steps = log
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry.starts_with("zombie"))
+        .count();
     assert!(zombies_steps <= 7, "{zombies_steps}");
     cut_off.follow(|_, _| Fault::None);
     stop(zombie).await;
@@ -168,7 +189,11 @@ async fn a_node_that_lost_its_session_opens_another_one() {
     let log = Log::default();
     let cut_off = world.counted();
     let node = world
-        .node_on(Arc::new(cut_off.clone()), &stepping(&log, "node"), Default::default())
+        .node_on(
+            Arc::new(cut_off.clone()),
+            &stepping(&log, "node"),
+            Default::default(),
+        )
         .await;
     let instance = world.client().start(FLOW, "f", &3).await.unwrap();
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -216,14 +241,26 @@ async fn stopping_waits_for_what_runs_within_the_bound_and_hands_back_the_rest()
     assert!(snapshot.sessions.is_empty());
     let work: Vec<_> = snapshot.work.values().collect();
     assert_eq!(work.len(), 1, "the short one's result is stored");
-    assert_eq!((work[0].crashes, work[0].failures, work[0].holder), (0, 0, None));
-    assert!(snapshot.instances.values().all(|instance| instance.holder.is_none()));
+    assert_eq!(
+        (work[0].crashes, work[0].failures, work[0].holder),
+        (0, 0, None)
+    );
+    assert!(
+        snapshot
+            .instances
+            .values()
+            .all(|instance| instance.holder.is_none())
+    );
 
     let node = world.node(&sleeping(&ran)).await;
     assert_eq!(short.wait().await.unwrap(), 5);
     assert_eq!(world.elapsed(), stopped);
     assert_eq!(long.wait().await.unwrap(), 60);
-    assert_eq!(ran.load(Ordering::Relaxed), 3, "only the long one ran twice");
+    assert_eq!(
+        ran.load(Ordering::Relaxed),
+        3,
+        "only the long one ran twice"
+    );
     stop(node).await;
     world.assert_done();
 }
@@ -246,7 +283,11 @@ async fn a_node_stops_in_bounded_time_when_its_store_does_not_answer() {
         let log = Log::default();
         let cut_off = world.counted();
         let node = world
-            .node_on(Arc::new(cut_off.clone()), &stepping(&log, "node"), Default::default())
+            .node_on(
+                Arc::new(cut_off.clone()),
+                &stepping(&log, "node"),
+                Default::default(),
+            )
             .await;
         let _instance = node.client().start(FLOW, "f", &30).await.unwrap();
         tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -290,7 +331,12 @@ async fn dropping_a_node_leaves_the_store_as_a_crash_would() {
     let _ = world.store.fire_timers(1, now_ms).await.unwrap();
     let snapshot = world.store.snapshot();
     assert!(snapshot.work.values().all(|work| work.crashes == 1));
-    assert!(snapshot.instances.values().all(|instance| instance.crashes == 1));
+    assert!(
+        snapshot
+            .instances
+            .values()
+            .all(|instance| instance.crashes == 1)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -299,16 +345,23 @@ async fn an_instance_that_waits_for_a_slow_activity_still_takes_messages() {
     let ran = Arc::new(AtomicU32::new(0));
     let registry = Registry::builder()
         .merge(sleeping(&ran))
-        .orchestration("both", |ctx: OrchestrationContext, seconds: u32| async move {
-            let slow = ctx.activity(STEP, &seconds);
-            let (slow, event) = futures::future::join(slow, ctx.external_event(GO)).await;
-            ctx.set_custom_status(&"both")?;
-            Ok::<_, Failure>(slow? + event?)
-        })
+        .orchestration(
+            "both",
+            |ctx: OrchestrationContext, seconds: u32| async move {
+                let slow = ctx.activity(STEP, &seconds);
+                let (slow, event) = futures::future::join(slow, ctx.external_event(GO)).await;
+                ctx.set_custom_status(&"both")?;
+                Ok::<_, Failure>(slow? + event?)
+            },
+        )
         .build()
         .unwrap();
     let node = world.node(&registry).await;
-    let instance = node.client().start::<u32, u32>("both", "b", &600).await.unwrap();
+    let instance = node
+        .client()
+        .start::<u32, u32>("both", "b", &600)
+        .await
+        .unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     instance.raise(GO, &7).await.unwrap();
     settle().await;
@@ -359,7 +412,11 @@ async fn concurrency_is_bounded_as_configured() {
         assert_eq!(instance.wait().await.unwrap(), 6);
     }
     assert_eq!(*running.lock().unwrap(), (0, 3));
-    assert_eq!(world.elapsed(), Duration::from_secs(8), "no slot is ever idle");
+    assert_eq!(
+        world.elapsed(),
+        Duration::from_secs(8),
+        "no slot is ever idle"
+    );
     stop(node).await;
     world.assert_done();
 }

@@ -95,7 +95,10 @@ async fn a_client_rejects_a_promise() {
     let client = node.client();
     let (instance, token) = asked(&client, "ask-1").await;
     let rejection = Failure::application("shy", "no answer");
-    client.reject_promise(&token, rejection.clone()).await.unwrap();
+    client
+        .reject_promise(&token, rejection.clone())
+        .await
+        .unwrap();
     instance.raise(STOP, &()).await.unwrap();
     let error = instance.wait().await.unwrap_err();
     assert!(matches!(error, ClientError::Failed { failure, .. } if failure == rejection));
@@ -111,13 +114,20 @@ async fn another_orchestration_resolves_or_rejects_a_promise() {
     for (id, value) in [("ask-1", Some("yes".to_string())), ("ask-2", None)] {
         let (instance, token) = asked(&client, id).await;
         let input = (token.to_string(), value.clone());
-        let answering = client.start(ANSWER, format!("to-{id}"), &input).await.unwrap();
+        let answering = client
+            .start(ANSWER, format!("to-{id}"), &input)
+            .await
+            .unwrap();
         answering.wait().await.unwrap();
         instance.raise(STOP, &()).await.unwrap();
         assert_eq!(instance.wait().await.ok(), value);
         assert_eq!(
             world.kinds(&format!("to-{id}"), 1).await,
-            ["OrchestrationStarted", "PromiseResolutionSent", "OrchestrationCompleted"]
+            [
+                "OrchestrationStarted",
+                "PromiseResolutionSent",
+                "OrchestrationCompleted"
+            ]
         );
     }
     stop(node).await;
@@ -180,7 +190,10 @@ async fn a_promise_of_the_execution_before_means_nothing_to_the_next_one() {
     world.assert_idle();
     let token: String = instance.custom_status().await.unwrap().unwrap();
     assert_eq!(token, "ask-1/2/Promise(0)");
-    client.resolve_promise(&token.parse().unwrap(), &"new").await.unwrap();
+    client
+        .resolve_promise(&token.parse().unwrap(), &"new")
+        .await
+        .unwrap();
     assert_eq!(instance.wait().await.unwrap(), "new");
     stop(node).await;
     world.assert_done();

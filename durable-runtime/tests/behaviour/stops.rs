@@ -126,9 +126,10 @@ async fn resuming_before_the_cause_is_gone_suspends_again() {
 async fn a_panic_terminates_if_the_policy_says_so_and_the_parent_is_told() {
     let world = World::new();
     let ran = Arc::new(AtomicU32::new(0));
-    let builder = with_work(&ran).orchestration(PARENT, |ctx: OrchestrationContext, n| async move {
-        ctx.sub_orchestration(FLOW, &n).id("f").await
-    });
+    let builder = with_work(&ran)
+        .orchestration(PARENT, |ctx: OrchestrationContext, n| async move {
+            ctx.sub_orchestration(FLOW, &n).id("f").await
+        });
     let broken = between(builder, |_| async { panic!("a bug") });
     let node = world.node_with(&broken, terminating()).await;
     let parent = node.client().start(PARENT, "p", &1).await.unwrap();
@@ -137,10 +138,17 @@ async fn a_panic_terminates_if_the_policy_says_so_and_the_parent_is_told() {
         panic!("{error}");
     };
     assert_eq!(failure.kind, FailureKind::Panicked);
-    assert!(matches!(world.status("f").await, InstanceStatus::Terminated { .. }));
+    assert!(matches!(
+        world.status("f").await,
+        InstanceStatus::Terminated { .. }
+    ));
     assert_eq!(
         world.kinds("f", 1).await,
-        ["OrchestrationStarted", "ActivityScheduled", "OrchestrationTerminated"]
+        [
+            "OrchestrationStarted",
+            "ActivityScheduled",
+            "OrchestrationTerminated"
+        ]
     );
     stop(node).await;
     world.assert_done();
@@ -221,7 +229,10 @@ async fn changed_code_terminates_if_the_policy_says_so() {
         panic!("{error}");
     };
     assert_eq!(failure.kind, FailureKind::DeterminismViolation);
-    assert_eq!(world.kinds("f", 1).await.last(), Some(&"OrchestrationTerminated"));
+    assert_eq!(
+        world.kinds("f", 1).await.last(),
+        Some(&"OrchestrationTerminated")
+    );
     stop(node).await;
     world.assert_done();
 }
@@ -269,7 +280,11 @@ async fn a_damaged_history_suspends_the_one_instance_and_goes_on_when_it_is_repa
     let damaged = world.counted();
     damaged.damage("hurt");
     let node = world
-        .node_on(Arc::new(damaged.clone()), &registry, RuntimeOptions::default())
+        .node_on(
+            Arc::new(damaged.clone()),
+            &registry,
+            RuntimeOptions::default(),
+        )
         .await;
     hurt.raise(GO, &1).await.unwrap();
     sound.raise(GO, &1).await.unwrap();
@@ -292,9 +307,10 @@ async fn an_instance_with_a_damaged_history_can_be_terminated() {
     let world = World::new();
     let ran = Arc::new(AtomicU32::new(0));
     let waiting = |ctx: OrchestrationContext| async move { ctx.external_event(GO).await.map(drop) };
-    let builder = with_work(&ran).orchestration(PARENT, |ctx: OrchestrationContext, n| async move {
-        ctx.sub_orchestration(FLOW, &n).id("hurt").await
-    });
+    let builder = with_work(&ran)
+        .orchestration(PARENT, |ctx: OrchestrationContext, n| async move {
+            ctx.sub_orchestration(FLOW, &n).id("hurt").await
+        });
     let registry = between(builder, waiting);
     let node = world.node(&registry).await;
     let client = node.client();
@@ -361,7 +377,10 @@ async fn a_foreign_wake_up_while_something_durable_is_open_is_found_too() {
             (_, status) => panic!("{status:?}"),
         };
         assert!(failure.message.contains("not durable"), "{failure}");
-        assert_eq!(world.kinds("f", 1).await[..2], ["OrchestrationStarted", "ExternalSubscribed"]);
+        assert_eq!(
+            world.kinds("f", 1).await[..2],
+            ["OrchestrationStarted", "ExternalSubscribed"]
+        );
         let _ = instance.terminate("done").await;
         settle().await;
         stop(node).await;
@@ -373,7 +392,9 @@ async fn a_foreign_wake_up_while_something_durable_is_open_is_found_too() {
 async fn an_instance_that_takes_its_nodes_down_is_suspended_after_a_while() {
     let world = World::new();
     let registry = Registry::builder()
-        .orchestration(FLOW, |_: OrchestrationContext, n| async move { Ok::<_, Failure>(n) })
+        .orchestration(FLOW, |_: OrchestrationContext, n| async move {
+            Ok::<_, Failure>(n)
+        })
         .build()
         .unwrap();
     let instance = world.client().start(FLOW, "f", &1).await.unwrap();
@@ -384,7 +405,11 @@ async fn an_instance_that_takes_its_nodes_down_is_suspended_after_a_while() {
             _ => Fault::None,
         });
         let node = world
-            .node_on(Arc::new(dying.clone()), &registry, RuntimeOptions::default())
+            .node_on(
+                Arc::new(dying.clone()),
+                &registry,
+                RuntimeOptions::default(),
+            )
             .await;
         dying.died().await;
         drop(node);
@@ -405,7 +430,9 @@ async fn an_instance_that_takes_its_nodes_down_is_suspended_after_a_while() {
 async fn an_ended_instance_stays_ended_whatever_reaches_it_and_its_code_is_not_run() {
     let world = World::new();
     let node_registry = Registry::builder()
-        .orchestration(FLOW, |_: OrchestrationContext, n| async move { Ok::<_, Failure>(n) })
+        .orchestration(FLOW, |_: OrchestrationContext, n| async move {
+            Ok::<_, Failure>(n)
+        })
         .build()
         .unwrap();
     let node = world.node(&node_registry).await;
@@ -430,7 +457,10 @@ async fn an_ended_instance_stays_ended_whatever_reaches_it_and_its_code_is_not_r
     let node = world.node_with(&changed, terminating()).await;
     let parent = node.client().start(PARENT, "p", &5).await.unwrap();
     assert_eq!(parent.wait().await.unwrap(), 5);
-    assert!(matches!(world.status("f").await, InstanceStatus::Completed { .. }));
+    assert!(matches!(
+        world.status("f").await,
+        InstanceStatus::Completed { .. }
+    ));
     assert_eq!(world.kinds("f", 1).await.len(), 2);
     stop(node).await;
     world.assert_done();

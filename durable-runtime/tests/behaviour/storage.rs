@@ -27,7 +27,12 @@ where
     for number in 0..nodes {
         let store = world.counted();
         let provider = Arc::new(store.clone());
-        running.push((world.node_on(provider, &journey::registry(), options()).await, store.clone()));
+        running.push((
+            world
+                .node_on(provider, &journey::registry(), options())
+                .await,
+            store.clone(),
+        ));
         store.follow(plan(seed * 100 + number));
     }
     for id in &ids {
@@ -35,7 +40,11 @@ where
     }
     for id in &ids {
         let journey = client.instance(journey::JOURNEY, id.as_str());
-        assert_eq!(journey.wait().await.unwrap(), journey::RESULT, "seed {seed}");
+        assert_eq!(
+            journey.wait().await.unwrap(),
+            journey::RESULT,
+            "seed {seed}"
+        );
     }
     for (node, store) in running {
         store.follow(|_, _| Fault::None);
@@ -47,7 +56,11 @@ where
     stop(node).await;
     world.assert_done();
     for id in &ids {
-        assert_eq!(journey::trace(&world, id).await, undisturbed, "seed {seed}, {id}");
+        assert_eq!(
+            journey::trace(&world, id).await,
+            undisturbed,
+            "seed {seed}, {id}"
+        );
     }
 }
 
@@ -100,7 +113,11 @@ async fn each_method_alone_may_be_said_to_have_failed_after_it_happened() {
         "wait",
     ];
     for (seed, method) in (0..).zip(METHODS) {
-        for fault in [Fault::UnknownAfter, Fault::UnknownBefore, Fault::Unavailable] {
+        for fault in [
+            Fault::UnknownAfter,
+            Fault::UnknownBefore,
+            Fault::Unavailable,
+        ] {
             disturbed(seed, 1, |seed| {
                 let mut random = at_random(seed, 3, fault);
                 move |name, number| match name == method {
@@ -146,7 +163,11 @@ async fn an_outage_is_waited_out() {
     let world = World::new();
     let store = world.counted();
     let node = world
-        .node_on(Arc::new(store.clone()), &journey::registry(), Default::default())
+        .node_on(
+            Arc::new(store.clone()),
+            &journey::registry(),
+            Default::default(),
+        )
         .await;
     let client = world.client();
     journey::start(&client, "j").await;
@@ -159,7 +180,10 @@ async fn an_outage_is_waited_out() {
     store.follow(|_, _| Fault::None);
     let journey = client.instance(journey::JOURNEY, "j");
     assert_eq!(journey.wait().await.unwrap(), journey::RESULT);
-    assert_eq!(journey::trace(&world, "j").await, journey::undisturbed().await);
+    assert_eq!(
+        journey::trace(&world, "j").await,
+        journey::undisturbed().await
+    );
     stop(node).await;
     world.assert_done();
 }

@@ -40,7 +40,12 @@ async fn sleep_waits_as_long_as_it_says_and_time_goes_on() {
     stop(node).await;
     assert_eq!(
         world.kinds("wait-1", 1).await,
-        ["OrchestrationStarted", "TimerCreated", "TimerFired", "OrchestrationCompleted"]
+        [
+            "OrchestrationStarted",
+            "TimerCreated",
+            "TimerFired",
+            "OrchestrationCompleted"
+        ]
     );
     let history = world.history("wait-1", 1).await;
     assert_eq!(history[2].recorded_at_ms, EPOCH_MS + 1_500);
@@ -55,12 +60,16 @@ async fn sleep_waits_as_long_as_it_says_and_time_goes_on() {
 async fn sleep_until_waits_for_a_time_of_day_and_a_time_that_has_passed_is_now() {
     let world = World::new();
     let registry = registry(|ctx, ms| async move {
-        ctx.sleep_until(SystemTime::UNIX_EPOCH + Duration::from_millis(ms)).await?;
+        ctx.sleep_until(SystemTime::UNIX_EPOCH + Duration::from_millis(ms))
+            .await?;
         Ok(ms_since_epoch(ctx.now()))
     });
     let node = world.node(&registry).await;
     let client = node.client();
-    let later = client.start(WAIT, "later", &(EPOCH_MS + 60_000)).await.unwrap();
+    let later = client
+        .start(WAIT, "later", &(EPOCH_MS + 60_000))
+        .await
+        .unwrap();
     let passed = client.start(WAIT, "passed", &5).await.unwrap();
     assert_eq!(passed.wait().await.unwrap(), EPOCH_MS);
     assert_eq!(world.elapsed(), Duration::ZERO);
@@ -205,7 +214,10 @@ async fn timers_of_many_instances_fire_by_their_times() {
     let mut instances = Vec::new();
     for number in 0..100_u64 {
         let ms = (number * 7_919) % 100_000;
-        let instance = node.client().start(WAIT, format!("wait-{number}"), &ms).await;
+        let instance = node
+            .client()
+            .start(WAIT, format!("wait-{number}"), &ms)
+            .await;
         instances.push((ms, instance.unwrap()));
     }
     for (ms, instance) in instances {

@@ -16,10 +16,13 @@ const GO: EventName<()> = EventName::new("go");
 
 /// A version of `flow`: it says which one it is when it is told to go.
 fn version(builder: RegistryBuilder, version: &'static str) -> RegistryBuilder {
-    builder.orchestration(FLOW.at(version), |ctx: OrchestrationContext, _| async move {
-        ctx.external_event(GO).await?;
-        Ok::<_, Failure>(ctx.version().to_string())
-    })
+    builder.orchestration(
+        FLOW.at(version),
+        |ctx: OrchestrationContext, _| async move {
+            ctx.external_event(GO).await?;
+            Ok::<_, Failure>(ctx.version().to_string())
+        },
+    )
 }
 
 fn having(versions: &[&'static str]) -> Registry {
@@ -54,7 +57,12 @@ async fn in_a_rolling_upgrade_running_instances_stay_and_new_ones_take_the_newes
     let client = world.client();
     let mut before = Vec::new();
     for number in 0..10 {
-        before.push(client.start(FLOW, format!("before-{number}"), &0).await.unwrap());
+        before.push(
+            client
+                .start(FLOW, format!("before-{number}"), &0)
+                .await
+                .unwrap(),
+        );
     }
     settle().await;
     // One node after the other is replaced.
@@ -64,7 +72,12 @@ async fn in_a_rolling_upgrade_running_instances_stay_and_new_ones_take_the_newes
     let second = world.node(&new).await;
     let mut after = Vec::new();
     for number in 0..10 {
-        after.push(client.start(FLOW, format!("after-{number}"), &0).await.unwrap());
+        after.push(
+            client
+                .start(FLOW, format!("after-{number}"), &0)
+                .await
+                .unwrap(),
+        );
     }
     settle().await;
     for instance in before.iter().chain(&after) {
@@ -86,20 +99,33 @@ async fn a_start_that_no_node_can_run_waits_and_says_what_is_missing() {
     let world = World::new();
     let store = world.counted();
     let node = world
-        .node_on(Arc::new(store.clone()), &having(&["1.0.0"]), Default::default())
+        .node_on(
+            Arc::new(store.clone()),
+            &having(&["1.0.0"]),
+            Default::default(),
+        )
         .await;
     let client = node.client();
     let named = client.start(FLOW.at("3.0.0"), "named", &0).await.unwrap();
-    let unknown = client.start::<u32, String>("unknown", "unknown", &0).await.unwrap();
+    let unknown = client
+        .start::<u32, String>("unknown", "unknown", &0)
+        .await
+        .unwrap();
     settle().await;
     let blocked = world.blocked("named").await.unwrap();
-    assert!(blocked.contains("`flow` 3.0.0 is not registered"), "{blocked}");
+    assert!(
+        blocked.contains("`flow` 3.0.0 is not registered"),
+        "{blocked}"
+    );
     let blocked = world.blocked("unknown").await.unwrap();
     assert!(blocked.contains("`unknown`"), "{blocked}");
     assert_eq!(world.status("named").await.kind(), StatusKind::Pending);
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let commits = store.calls("commit");
-    assert!((200..280).contains(&commits), "{commits} hand-backs of two in an hour");
+    assert!(
+        (200..280).contains(&commits),
+        "{commits} hand-backs of two in an hour"
+    );
     assert_eq!(world.store.snapshot().instances["named"].inbox.len(), 1);
 
     let newer = world.node(&having(&["3.0.0"])).await;
@@ -107,7 +133,10 @@ async fn a_start_that_no_node_can_run_waits_and_says_what_is_missing() {
     assert_eq!(named.wait().await.unwrap(), "3.0.0");
     assert_eq!(world.blocked("named").await, None);
     unknown.terminate("a typo").await.unwrap();
-    assert!(matches!(unknown.wait().await, Err(ClientError::Failed { .. })));
+    assert!(matches!(
+        unknown.wait().await,
+        Err(ClientError::Failed { .. })
+    ));
     stop(node).await;
     stop(newer).await;
     world.assert_done();
@@ -133,7 +162,11 @@ async fn a_running_instance_is_picked_up_by_the_node_that_has_its_version() {
         assert_eq!(instance.wait().await.unwrap(), "1.0.0");
     }
     // Nobody who cannot run them takes them twice from who can.
-    assert!(world.elapsed() <= Duration::from_millis(500), "{:?}", world.elapsed());
+    assert!(
+        world.elapsed() <= Duration::from_millis(500),
+        "{:?}",
+        world.elapsed()
+    );
     stop(lacking).await;
     stop(having).await;
     world.assert_done();
@@ -148,7 +181,11 @@ async fn a_resumed_instance_is_not_lost_to_a_node_that_lacks_its_version() {
     stop(node).await;
     instance.suspend("upgrade").await.unwrap();
     instance.raise(GO, &()).await.unwrap();
-    let idle = world.client().start(FLOW.at("1.0.0"), "idle", &0).await.unwrap();
+    let idle = world
+        .client()
+        .start(FLOW.at("1.0.0"), "idle", &0)
+        .await
+        .unwrap();
     let lacking = world.node(&having(&["2.0.0"])).await;
     instance.resume().await.unwrap();
     tokio::time::sleep(Duration::from_secs(600)).await;

@@ -26,7 +26,8 @@ async fn a_mutex_and_a_read_write_lock_held_across_awaits() {
         ctx.sleep(pause(&mut dice)).await?;
         let seen = last.read().await.clone();
         let mut last = last.write().await;
-        ctx.activity(WORK, &work(format!("{tag} after {seen}"), &mut dice)).await?;
+        ctx.activity(WORK, &work(format!("{tag} after {seen}"), &mut dice))
+            .await?;
         *last = tag.to_string();
         shared.lock().await.push(format!("{tag} saw {seen}"));
         Ok(())
@@ -71,7 +72,9 @@ async fn channels_from_producers_to_a_consumer_that_works_on_what_it_gets() {
         let produce = async |tag: &'static str, sender: mpsc::Sender<String>| {
             let mut dice = Dice::of(seed, tag);
             for n in 0..3 {
-                let done = ctx.activity(WORK, &risky(format!("{tag}{n}"), &mut dice)).await;
+                let done = ctx
+                    .activity(WORK, &risky(format!("{tag}{n}"), &mut dice))
+                    .await;
                 sender.send(word(done)).await.unwrap();
             }
             Ok::<_, Failure>(())
@@ -92,7 +95,8 @@ async fn channels_from_producers_to_a_consumer_that_works_on_what_it_gets() {
         let first = async {
             let first = is_ready.await.unwrap();
             let mut dice = Dice::of(seed, "first");
-            ctx.activity(WORK, &work(format!("first was {first}"), &mut dice)).await
+            ctx.activity(WORK, &work(format!("first was {first}"), &mut dice))
+                .await
         };
         let (a, b) = (sender.clone(), sender);
         let (_, _, mut log, first) =
@@ -121,7 +125,9 @@ async fn notifications_barriers_watches_and_broadcasts() {
             barrier.wait().await;
             let heard = hear.recv().await.unwrap();
             watch.wait_for(|round| *round == 1).await.unwrap();
-            let done = ctx.activity(WORK, &work(format!("{tag} heard {heard}"), &mut dice)).await?;
+            let done = ctx
+                .activity(WORK, &work(format!("{tag} heard {heard}"), &mut dice))
+                .await?;
             log.lock().unwrap().push(done);
             Ok::<_, Failure>(())
         };
@@ -129,7 +135,9 @@ async fn notifications_barriers_watches_and_broadcasts() {
             for _ in 0..3 {
                 notify.notified().await;
             }
-            let done = ctx.activity(WORK, &work("leader", &mut Dice::new(seed))).await?;
+            let done = ctx
+                .activity(WORK, &work("leader", &mut Dice::new(seed)))
+                .await?;
             log.lock().unwrap().push(done);
             watched.send(1).unwrap();
             Ok::<_, Failure>(())

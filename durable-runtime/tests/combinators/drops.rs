@@ -14,9 +14,13 @@ type Branch<'a> = BoxFuture<'a, String>;
 
 async fn two(ctx: &OrchestrationContext, tag: String, seed: u64) -> String {
     let mut dice = Dice::of(seed, &tag);
-    let first = ctx.activity(WORK, &risky(format!("{tag}1"), &mut dice)).await;
+    let first = ctx
+        .activity(WORK, &risky(format!("{tag}1"), &mut dice))
+        .await;
     let slept = ctx.sleep(pause(&mut dice)).await;
-    let second = ctx.activity(WORK, &work(format!("{tag}2"), &mut dice)).await;
+    let second = ctx
+        .activity(WORK, &work(format!("{tag}2"), &mut dice))
+        .await;
     format!("{}/{}/{}", word(first), slept.is_ok(), word(second))
 }
 
@@ -33,7 +37,10 @@ fn branch(ctx: &OrchestrationContext, n: u64, seed: u64) -> Branch<'_> {
             let event = ctx.external_event::<u64>("news");
             event.map(word).boxed()
         }
-        _ => ctx.sleep(pause(&mut dice)).map(move |_| format!("timer{n}")).boxed(),
+        _ => ctx
+            .sleep(pause(&mut dice))
+            .map(move |_| format!("timer{n}"))
+            .boxed(),
     }
 }
 
@@ -61,7 +68,10 @@ async fn branches_are_dropped_in_the_middle() {
             let gone = usize::try_from(dice.below(3)).unwrap();
             open.drain(..gone.min(open.len()));
             if round % 2 == 0 {
-                log.push(ctx.activity(WORK, &work(format!("round{round}"), &mut dice)).await?);
+                log.push(
+                    ctx.activity(WORK, &work(format!("round{round}"), &mut dice))
+                        .await?,
+                );
             }
         }
         drop(open);
@@ -120,7 +130,10 @@ async fn branches_are_polled_once_put_aside_and_polled_again_later() {
         }
         // Their values arrive while nobody looks.
         for round in 0..2 {
-            log.push(ctx.activity(WORK, &work(format!("meanwhile{round}"), &mut dice)).await?);
+            log.push(
+                ctx.activity(WORK, &work(format!("meanwhile{round}"), &mut dice))
+                    .await?,
+            );
             for (n, future) in &mut parked {
                 if dice.below(3) == 0 {
                     log.push(format!("looked at {n}"));
@@ -136,7 +149,11 @@ async fn branches_are_polled_once_put_aside_and_polled_again_later() {
         }
         Ok(log)
     }
-    let outside = |_| (0..3).map(|n| (20 * n, Outside::Raise("news", n))).collect();
+    let outside = |_| {
+        (0..3)
+            .map(|n| (20 * n, Outside::Raise("news", n)))
+            .collect()
+    };
     let logs = Scenario::new(code).outside(outside).run().await;
     assert!(distinct(&logs) > 50, "{}", distinct(&logs));
 }

@@ -61,7 +61,10 @@ async fn a_timer_of_tokio() {
         Ok(Log::new())
     })
     .await;
-    assert_says(&alone, "after event 1 the orchestration awaits something that is not durable");
+    assert_says(
+        &alone,
+        "after event 1 the orchestration awaits something that is not durable",
+    );
     let beside = suspended(async |ctx: OrchestrationContext, _| {
         tokio::select! {
             done = ctx.sleep(LONG) => done?,
@@ -218,7 +221,10 @@ async fn another_orchestration() {
     let ringer = world.client().start(CODE, "ringer", &1).await.unwrap();
     ringer.wait().await.unwrap();
     let record = settled(&listener).await;
-    assert!(matches!(record.status, InstanceStatus::Suspended { .. }), "{record:?}");
+    assert!(
+        matches!(record.status, InstanceStatus::Suspended { .. }),
+        "{record:?}"
+    );
     world.stop().await;
 }
 
@@ -345,7 +351,10 @@ async fn panics_in_the_code_and_in_what_it_drops() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     instance.terminate("enough").await.unwrap();
     let record = settled(&instance).await;
-    assert!(matches!(record.status, InstanceStatus::Terminated { .. }), "{record:?}");
+    assert!(
+        matches!(record.status, InstanceStatus::Terminated { .. }),
+        "{record:?}"
+    );
     let instance = world.client().start(CODE, "i4", &4).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), ["next"]);
     world.stop().await;
@@ -362,14 +371,20 @@ async fn the_replayer_says_the_same() {
     instance.wait().await.unwrap();
     world.stop().await;
     let history = world.history(instance.id(), 1).await;
-    type Code = fn(OrchestrationContext) -> Pin<Box<dyn Future<Output = Result<Log, Failure>> + Send>>;
+    type Code =
+        fn(OrchestrationContext) -> Pin<Box<dyn Future<Output = Result<Log, Failure>> + Send>>;
     let replay = |code: Code| {
         let registry = registry(move |ctx, _| code(ctx));
         let cut = durable_core::EventId::FIRST;
-        durable_runtime::Replayer::new(registry).replay_up_to(&history, cut).unwrap_err()
+        durable_runtime::Replayer::new(registry)
+            .replay_up_to(&history, cut)
+            .unwrap_err()
     };
     let after = durable_core::EventId::FIRST;
-    assert_eq!(replay(|_| Box::pin(pending())), ReplayFailure::ForeignWait { after });
+    assert_eq!(
+        replay(|_| Box::pin(pending())),
+        ReplayFailure::ForeignWait { after }
+    );
     assert_eq!(
         replay(|_| Box::pin(async { panic!("boom") })),
         ReplayFailure::Panicked {

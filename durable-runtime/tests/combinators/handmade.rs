@@ -19,9 +19,13 @@ type Child<'a> = BoxFuture<'a, String>;
 
 async fn two(ctx: &OrchestrationContext, tag: &str, seed: u64) -> String {
     let mut dice = Dice::of(seed, tag);
-    let first = ctx.activity(WORK, &risky(format!("{tag}1"), &mut dice)).await;
+    let first = ctx
+        .activity(WORK, &risky(format!("{tag}1"), &mut dice))
+        .await;
     let slept = ctx.sleep(pause(&mut dice)).await;
-    let second = ctx.activity(WORK, &work(format!("{tag}2"), &mut dice)).await;
+    let second = ctx
+        .activity(WORK, &work(format!("{tag}2"), &mut dice))
+        .await;
     format!("{}/{}/{}", word(first), slept.is_ok(), word(second))
 }
 
@@ -30,7 +34,9 @@ fn children(ctx: &OrchestrationContext, seed: u64) -> Vec<Child<'_>> {
     vec![
         two(ctx, "a", seed).boxed(),
         two(ctx, "b", seed).boxed(),
-        ctx.sub_orchestration(CHILD, &work("c", &mut dice)).map(word).boxed(),
+        ctx.sub_orchestration(CHILD, &work("c", &mut dice))
+            .map(word)
+            .boxed(),
         ctx.sleep(pause(&mut dice)).map(|_| "timer".into()).boxed(),
         ctx.activity(WORK, &risky("d", &mut dice)).map(word).boxed(),
     ]
@@ -72,7 +78,10 @@ async fn one_that_counts_its_polls() {
         let open = children(&ctx, seed);
         let (polls, log) = (0, Log::new());
         let mut log = CountPolls { polls, open, log }.await;
-        log.push(ctx.activity(WORK, &work("after", &mut Dice::new(seed))).await?);
+        log.push(
+            ctx.activity(WORK, &work("after", &mut Dice::new(seed)))
+                .await?,
+        );
         Ok(log)
     }
     let logs = Scenario::new(code).run().await;
@@ -124,7 +133,10 @@ async fn one_that_polls_its_children_in_turns() {
             log: Log::new(),
         }
         .await;
-        log.push(ctx.activity(WORK, &work("after", &mut Dice::new(seed))).await?);
+        log.push(
+            ctx.activity(WORK, &work("after", &mut Dice::new(seed)))
+                .await?,
+        );
         Ok(log)
     }
     let logs = Scenario::new(code).run().await;
@@ -149,13 +161,14 @@ impl Future for AnyOrder<'_> {
             hasher.finish()
         });
         let log = &mut this.log;
-        this.open.retain_mut(|(_, child)| match child.poll_unpin(cx) {
-            Poll::Ready(done) => {
-                log.push(done);
-                false
-            }
-            Poll::Pending => true,
-        });
+        this.open
+            .retain_mut(|(_, child)| match child.poll_unpin(cx) {
+                Poll::Ready(done) => {
+                    log.push(done);
+                    false
+                }
+                Poll::Pending => true,
+            });
         if this.open.len() > 1 {
             return Poll::Pending;
         }
@@ -167,8 +180,15 @@ impl Future for AnyOrder<'_> {
 async fn one_that_polls_its_children_in_a_truly_random_order() {
     async fn code(ctx: OrchestrationContext, seed: u64) -> Result<Log, Failure> {
         let open = children(&ctx, seed).into_iter().enumerate().collect();
-        let mut log = AnyOrder { open, log: Log::new() }.await;
-        log.push(ctx.activity(WORK, &work("after", &mut Dice::new(seed))).await?);
+        let mut log = AnyOrder {
+            open,
+            log: Log::new(),
+        }
+        .await;
+        log.push(
+            ctx.activity(WORK, &work("after", &mut Dice::new(seed)))
+                .await?,
+        );
         Ok(log)
     }
     let logs = Scenario::new(code).run().await;

@@ -11,9 +11,13 @@ use crate::scenario::{CHILD, Log, Scenario, WORK, distinct, pause, risky, word, 
 /// Two activities with a timer between them.
 async fn two(ctx: OrchestrationContext, tag: &'static str, seed: u64) -> Result<String, Failure> {
     let mut dice = Dice::of(seed, tag);
-    let first = ctx.activity(WORK, &work(format!("{tag}1"), &mut dice)).await?;
+    let first = ctx
+        .activity(WORK, &work(format!("{tag}1"), &mut dice))
+        .await?;
     ctx.sleep(pause(&mut dice)).await?;
-    let second = ctx.activity(WORK, &risky(format!("{tag}2"), &mut dice)).await?;
+    let second = ctx
+        .activity(WORK, &risky(format!("{tag}2"), &mut dice))
+        .await?;
     Ok(first + &second)
 }
 
@@ -58,15 +62,9 @@ async fn join_all_of_few_and_of_many() {
 async fn buffered_streams() {
     async fn code(ctx: OrchestrationContext, seed: u64) -> Result<Log, Failure> {
         let all = ["a", "b", "c", "d"].map(|tag| two(ctx.clone(), tag, seed).map(word));
-        let mut log: Log = stream::iter(all)
-            .buffer_unordered(2)
-            .collect()
-            .await;
+        let mut log: Log = stream::iter(all).buffer_unordered(2).collect().await;
         let all = ["g", "h"].map(|tag| two(ctx.clone(), tag, seed));
-        let tried: Result<Vec<String>, Failure> = stream::iter(all)
-            .buffered(2)
-            .try_collect()
-            .await;
+        let tried: Result<Vec<String>, Failure> = stream::iter(all).buffered(2).try_collect().await;
         log.push(word(tried.map(|all| all.concat())));
         Ok(log)
     }
@@ -105,10 +103,14 @@ async fn unordered_futures_that_grow_while_they_are_read() {
 async fn ordered_futures_and_unordered_ones_in_turns() {
     async fn code(ctx: OrchestrationContext, seed: u64) -> Result<Log, Failure> {
         let mut log = Log::new();
-        let mut ordered: FuturesOrdered<_> =
-            ["a", "b", "c"].map(|tag| two(ctx.clone(), tag, seed)).into_iter().collect();
-        let mut unordered: FuturesUnordered<_> =
-            ["d", "e", "f"].map(|tag| two(ctx.clone(), tag, seed)).into_iter().collect();
+        let mut ordered: FuturesOrdered<_> = ["a", "b", "c"]
+            .map(|tag| two(ctx.clone(), tag, seed))
+            .into_iter()
+            .collect();
+        let mut unordered: FuturesUnordered<_> = ["d", "e", "f"]
+            .map(|tag| two(ctx.clone(), tag, seed))
+            .into_iter()
+            .collect();
         let mut timer = ctx.sleep(pause(&mut Dice::new(seed))).fuse();
         loop {
             log.push(futures::select! {

@@ -17,6 +17,7 @@ mod payloads;
 mod program;
 mod programs;
 mod runs;
+mod scratch;
 mod selects;
 mod silence;
 mod values;

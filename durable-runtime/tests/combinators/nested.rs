@@ -47,7 +47,11 @@ async fn a_join_in_a_select_in_a_join() {
         let after = one(&ctx, "after", seed).await?;
         Ok(vec![first, second, third, after])
     }
-    async fn one_owned(ctx: &OrchestrationContext, tag: String, seed: u64) -> Result<String, Failure> {
+    async fn one_owned(
+        ctx: &OrchestrationContext,
+        tag: String,
+        seed: u64,
+    ) -> Result<String, Failure> {
         one(ctx, &tag, seed).await
     }
     let logs = Scenario::new(code).run().await;
@@ -95,7 +99,8 @@ async fn one_result_sets_off_two_branches_of_an_unbiased_select() {
         let leader = async {
             let mut dice = Dice::of(seed, "leader");
             for round in 0..4 {
-                ctx.activity(WORK, &work(format!("leader{round}"), &mut dice)).await?;
+                ctx.activity(WORK, &work(format!("leader{round}"), &mut dice))
+                    .await?;
                 go.notify_waiters();
                 ctx.sleep(pause(&mut dice)).await?;
             }
@@ -202,10 +207,15 @@ async fn a_step_with_thousands_of_wake_ups_is_one_step() {
                 done = &mut tick => { done?; break }
             }
         }
-        let last = ctx.activity(WORK, &work(format!("{spins}"), &mut dice)).await?;
+        let last = ctx
+            .activity(WORK, &work(format!("{spins}"), &mut dice))
+            .await?;
         Ok(vec![sum?.to_string(), last])
     }
     let logs = Scenario::new(code).run().await;
     let sum: u64 = (1..=160).sum();
-    assert!(logs.iter().all(|log| *log == [sum.to_string(), "160".into()]));
+    assert!(
+        logs.iter()
+            .all(|log| *log == [sum.to_string(), "160".into()])
+    );
 }

@@ -49,7 +49,9 @@ where
         .activity("unwritable", async |_: ActivityContext, (): ()| {
             Ok::<_, Failure>(unwritable())
         })
-        .activity("echo", async |_: ActivityContext, text: String| Ok::<_, Failure>(text))
+        .activity("echo", async |_: ActivityContext, text: String| {
+            Ok::<_, Failure>(text)
+        })
         .activity("fail", async |_: ActivityContext, text: String| {
             Err::<(), _>(Failure::application("big", text))
         })
@@ -88,7 +90,9 @@ async fn what_does_not_decode_names_the_operation_the_event_and_the_type() {
         log.push(refusal(ctx.activity::<_, u64>("texty", &()).await));
         log.push(refusal(ctx.activity::<_, u64>("echo", &7_u64).await));
         log.push(refusal(ctx.sub_orchestration::<_, u64>("texty", &()).await));
-        log.push(refusal(ctx.sub_orchestration::<_, u64>("echo", &7_u64).await));
+        log.push(refusal(
+            ctx.sub_orchestration::<_, u64>("echo", &7_u64).await,
+        ));
         log.push(refusal(ctx.external_event::<u64>("event").await));
         log.push(refusal(ctx.promise::<u64>("promise")?.await));
         ctx.set_state("key", "text")?;
@@ -156,7 +160,10 @@ async fn results_that_do_not_encode_are_recorded_as_failures() {
     async fn code(ctx: OrchestrationContext, (): ()) -> Result<Refusals, Failure> {
         Ok(vec![
             refusal(ctx.activity::<_, ()>("unwritable", &()).await),
-            refusal(ctx.run("run", async { Ok::<_, Failure>(unwritable()) }).await),
+            refusal(
+                ctx.run("run", async { Ok::<_, Failure>(unwritable()) })
+                    .await,
+            ),
         ])
     }
     let (log, kinds) = alone(options(), code).await;
@@ -189,7 +196,11 @@ async fn an_output_that_does_not_encode_fails_the_orchestration() {
         panic!("{error}");
     };
     assert_eq!(failure.kind, FailureKind::InvalidPayload);
-    assert!(failure.message.starts_with("the output of orchestration `code`"));
+    assert!(
+        failure
+            .message
+            .starts_with("the output of orchestration `code`")
+    );
     world.stop().await;
     world.check_all().await;
 }
@@ -226,8 +237,16 @@ async fn a_payload_at_the_limit_is_taken_and_one_byte_more_is_refused() {
             refusal(ctx.reject_promise(token, failure)),
             refusal(ctx.set_state("key", &data)),
             refusal(ctx.set_custom_status(&data)),
-            refusal(ctx.run("run", async { Ok::<_, Failure>(data.clone()) }).await),
-            refusal(ctx.run("bad", async { Err::<(), _>(Failure::application("big", &*data)) }).await),
+            refusal(
+                ctx.run("run", async { Ok::<_, Failure>(data.clone()) })
+                    .await,
+            ),
+            refusal(
+                ctx.run("bad", async {
+                    Err::<(), _>(Failure::application("big", &*data))
+                })
+                .await,
+            ),
         ])
     }
     async fn code(ctx: OrchestrationContext, (): ()) -> Result<Refusals, Failure> {
@@ -271,7 +290,10 @@ async fn a_failure_that_is_too_large_is_replaced_by_one_that_says_so() {
     }
     let (log, _) = alone(small(), code).await;
     assert_eq!(log[0], ("big".into(), "x".repeat(20)));
-    assert_eq!(log[1], ("limit exceeded".into(), "the message of the f".into()));
+    assert_eq!(
+        log[1],
+        ("limit exceeded".into(), "the message of the f".into())
+    );
     let registry = Registry::builder()
         .orchestration("code", async |_: OrchestrationContext, (): ()| {
             Err::<(), _>(Failure::application("k".repeat(161), "kind"))
@@ -303,7 +325,11 @@ async fn empty_and_long_names_are_refused_before_anything_is_written() {
             refusal(ctx.activity::<_, ()>(name, &()).await),
             refusal(ctx.activity::<_, ()>("echo", &()).queue(name).await),
             refusal(ctx.sub_orchestration::<_, ()>(name, &()).await),
-            refusal(ctx.sub_orchestration::<_, ()>("echo", &()).id(id.clone()).await),
+            refusal(
+                ctx.sub_orchestration::<_, ()>("echo", &())
+                    .id(id.clone())
+                    .await,
+            ),
             refusal(ctx.start_detached::<_, ()>(name, here.clone(), &())),
             refusal(ctx.start_detached::<_, ()>("echo", id.clone(), &())),
             refusal(ctx.send_event(here, name, &())),
@@ -342,16 +368,30 @@ async fn empty_and_long_names_are_refused_before_anything_is_written() {
 async fn a_child_whose_derived_id_would_be_too_long_is_refused() {
     async fn code(ctx: OrchestrationContext, (): ()) -> Result<Refusals, Failure> {
         let derived = ctx.sub_orchestration::<_, String>("texty", &()).await;
-        let named = ctx.sub_orchestration::<_, String>("texty", &()).id("mine").await;
+        let named = ctx
+            .sub_orchestration::<_, String>("texty", &())
+            .id("mine")
+            .await;
         Ok(vec![refusal(derived), refusal(named)])
     }
     let limits = Limits {
         max_name_bytes: 80,
         max_payload_bytes: 1_000,
     };
-    let (log, _) = alone(RuntimeOptions { limits, ..options() }, code).await;
+    let (log, _) = alone(
+        RuntimeOptions {
+            limits,
+            ..options()
+        },
+        code,
+    )
+    .await;
     assert_eq!(log[0].0, "limit exceeded");
-    assert!(log[0].1.contains("the name of the instance has 87 bytes"), "{}", log[0].1);
+    assert!(
+        log[0].1.contains("the name of the instance has 87 bytes"),
+        "{}",
+        log[0].1
+    );
     assert_eq!(log[1].0, "ok");
 }
 
@@ -369,7 +409,11 @@ async fn a_patch_without_a_name_stops_the_instance_and_says_why() {
     let durable_runtime::InstanceStatus::Suspended { failure } = record.status else {
         panic!("{:?}", record.status);
     };
-    assert!(failure.message.contains("a patch was asked for whose name is empty"));
+    assert!(
+        failure
+            .message
+            .contains("a patch was asked for whose name is empty")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -384,8 +428,9 @@ async fn a_recorded_result_of_another_type_is_a_failure_and_not_a_panic() {
         .unwrap();
     let after = Registry::builder()
         .orchestration("code", async |ctx: OrchestrationContext, (): ()| {
-            let drawn: Result<String, Failure> =
-                ctx.run("draw", async { Ok::<_, Failure>("7".into()) }).await;
+            let drawn: Result<String, Failure> = ctx
+                .run("draw", async { Ok::<_, Failure>("7".into()) })
+                .await;
             *SEEN.lock().unwrap() = drawn.as_ref().err().cloned();
             ctx.sleep(Duration::from_secs(1)).await
         })

@@ -65,7 +65,11 @@ fn check(case: &Case) {
 }
 
 async fn run(case: &Case) {
-    let options = if case.is_forgetful { forgetful() } else { options() };
+    let options = if case.is_forgetful {
+        forgetful()
+    } else {
+        options()
+    };
     let mut world = World::with(registry().build().unwrap(), options).await;
     let task = Task {
         id: 0,
@@ -103,7 +107,11 @@ async fn run(case: &Case) {
 
 async fn expect_all_ended(world: &World) {
     let filter = InstanceFilter::default();
-    let page = world.provider.instances(&filter, None, usize::MAX).await.unwrap();
+    let page = world
+        .provider
+        .instances(&filter, None, usize::MAX)
+        .await
+        .unwrap();
     for record in page.instances {
         let has_ended = matches!(
             record.status,

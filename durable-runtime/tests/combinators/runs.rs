@@ -85,7 +85,12 @@ async fn what_led_to_it_is_stored_before_it_executes() {
     let instance = world.client().start(CODE, "i", &0).await.unwrap();
     assert_eq!(
         instance.wait().await.unwrap(),
-        ["OrchestrationStarted", "TimerCreated", "TimerFired", "StateSet"]
+        [
+            "OrchestrationStarted",
+            "TimerCreated",
+            "TimerFired",
+            "StateSet"
+        ]
     );
     world.stop().await;
     assert_eq!(world.check_all().await, 3);
@@ -127,7 +132,8 @@ async fn one_that_waits_holds_the_step_and_inputs_wait_for_it() {
 #[tokio::test(start_paused = true)]
 async fn one_that_fails_fails_the_same_way_in_every_replay() {
     async fn code(ctx: OrchestrationContext, _: u64) -> Result<Log, Failure> {
-        let effect = async { Err::<(), _>(Failure::application("broken", "no luck").with_details("7")) };
+        let effect =
+            async { Err::<(), _>(Failure::application("broken", "no luck").with_details("7")) };
         let failure = ctx.run("effect", effect).await.unwrap_err();
         ctx.sleep(Duration::from_secs(1)).await?;
         Ok(vec![failure.to_string(), format!("{:?}", failure.details)])
@@ -168,13 +174,25 @@ async fn the_context_cannot_be_used_inside() {
             let call = async move { ctx.activity::<_, ()>("work", &()).await };
             call.map(drop).boxed()
         }),
-        ("sleep", |ctx| async move { ctx.sleep(Duration::ZERO).await }.map(drop).boxed()),
-        ("state", |ctx| async move { ctx.set_state("key", &1) }.map(drop).boxed()),
-        ("random", |ctx| async move { ctx.random() }.map(drop).boxed()),
-        ("promise", |ctx| async move { ctx.promise::<()>("p") }.map(drop).boxed()),
+        ("sleep", |ctx| {
+            async move { ctx.sleep(Duration::ZERO).await }
+                .map(drop)
+                .boxed()
+        }),
+        ("state", |ctx| {
+            async move { ctx.set_state("key", &1) }.map(drop).boxed()
+        }),
+        ("random", |ctx| {
+            async move { ctx.random() }.map(drop).boxed()
+        }),
+        ("promise", |ctx| {
+            async move { ctx.promise::<()>("p") }.map(drop).boxed()
+        }),
         ("run", |ctx| {
             let inner = async { Ok::<_, Failure>(()) };
-            async move { ctx.run("inner", inner).await }.map(drop).boxed()
+            async move { ctx.run("inner", inner).await }
+                .map(drop)
+                .boxed()
         }),
     ];
     for (name, inside) in ways {
@@ -355,7 +373,10 @@ async fn something_foreign_is_noticed_also_after_one_has_waited() {
     let mut world = World::new(registry(code)).await;
     let instance = world.client().start(CODE, "i", &0).await.unwrap();
     let record = settled(&instance).await;
-    assert!(matches!(record.status, InstanceStatus::Suspended { .. }), "{record:?}");
+    assert!(
+        matches!(record.status, InstanceStatus::Suspended { .. }),
+        "{record:?}"
+    );
     world.stop().await;
 }
 
@@ -390,7 +411,10 @@ async fn wake_ups_from_other_threads_are_neither_lost_nor_foreign() {
         Ok(log)
     }
     let store = Arc::new(MemoryProvider::new());
-    let node = Runtime::shared_builder(store, registry(code)).start().await.unwrap();
+    let node = Runtime::shared_builder(store, registry(code))
+        .start()
+        .await
+        .unwrap();
     let mut instances = Vec::new();
     for seed in 0..200 {
         let start = node.client().start(CODE, format!("i{seed}"), &seed);
@@ -424,5 +448,8 @@ async fn its_result_stands_where_it_ended() {
     let Event::OperationCompleted { name, result, .. } = &history.entries[1].event else {
         panic!("{:?}", history.entries);
     };
-    assert_eq!((name.as_str(), result.as_ref().unwrap().as_str()), ("effect", "1"));
+    assert_eq!(
+        (name.as_str(), result.as_ref().unwrap().as_str()),
+        ("effect", "1")
+    );
 }

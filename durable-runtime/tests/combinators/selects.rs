@@ -55,7 +55,9 @@ async fn unbiased_select_over_async_fns_that_do_several_things() {
             done = branch(ctx.clone(), "middle", seed) => done?,
             done = branch(ctx.clone(), "right", seed) => done?,
         };
-        let after = ctx.activity(WORK, &work("after", &mut Dice::new(seed))).await?;
+        let after = ctx
+            .activity(WORK, &work("after", &mut Dice::new(seed)))
+            .await?;
         Ok(vec![winner, after])
     }
     let logs = Scenario::new(code).run().await;
@@ -78,8 +80,11 @@ async fn branches_of_an_unbiased_select_that_ask_for_the_same_and_go_on_differen
             .await?;
         let done = ctx.activity(WORK, &same).await?;
         ctx.sleep(limit).await?;
-        ctx.activity(WORK, &work(format!("{tag} {noted} {done} {log}"), &mut dice))
-            .await
+        ctx.activity(
+            WORK,
+            &work(format!("{tag} {noted} {done} {log}"), &mut dice),
+        )
+        .await
     }
     async fn code(ctx: OrchestrationContext, seed: u64) -> Result<Log, Failure> {
         let winner = tokio::select! {

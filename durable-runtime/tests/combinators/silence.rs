@@ -33,7 +33,10 @@ impl Subscriber for Listener {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        self.heard.lock().unwrap().push(format!("span {}", span.metadata().name()));
+        self.heard
+            .lock()
+            .unwrap()
+            .push(format!("span {}", span.metadata().name()));
         Id::from_u64(1)
     }
 
@@ -78,7 +81,10 @@ async fn code(ctx: OrchestrationContext, (): ()) -> Result<(), Failure> {
 async fn replays_are_silent() {
     static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let _listening = tracing::subscriber::set_default(Listener { heard: &HEARD });
-    let registry = Registry::builder().orchestration(CODE, code).build().unwrap();
+    let registry = Registry::builder()
+        .orchestration(CODE, code)
+        .build()
+        .unwrap();
     // Every turn begins with a replay and is verified by another one, and the node is
     // replaced in the middle.
     let mut world = World::with(registry, forgetful()).await;

@@ -49,7 +49,11 @@ async fn time_randomness_and_position_are_the_same_again() {
         Ok(log)
     }
     let logs = Scenario::new(code).run().await;
-    assert_eq!(distinct(&logs), logs.len(), "no two instances draw the same");
+    assert_eq!(
+        distinct(&logs),
+        logs.len(),
+        "no two instances draw the same"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,7 +78,10 @@ async fn now_is_the_time_of_the_latest_input() {
     }
     let mut world = World::new(registry(code)).await;
     let instance = world.client().start(CODE, "i", &0).await.unwrap();
-    assert_eq!(instance.wait().await.unwrap(), ["0", "1500", "5000", "6000"]);
+    assert_eq!(
+        instance.wait().await.unwrap(),
+        ["0", "1500", "5000", "6000"]
+    );
     world.stop().await;
     world.check_all().await;
 }
@@ -140,13 +147,21 @@ async fn replaying_is_said_of_all_that_was_done_before_and_of_nothing_else() {
     assert_eq!(live, [(1, false), (4, false), (5, false), (5, false)]);
     let history = world.history(instance.id(), 1).await;
     for (last, expected) in [(3, 1), (4, 2), (5, 3), (6, 4), (7, 4)] {
-        world.replayer.replay_up_to(&history, durable_core::EventId::new(last)).unwrap();
+        world
+            .replayer
+            .replay_up_to(&history, durable_core::EventId::new(last))
+            .unwrap();
         let said = std::mem::take(&mut *SAID.lock().unwrap());
         assert_eq!(said.len(), expected, "up to {last}");
         assert!(said.iter().all(|(_, replaying)| *replaying), "{said:?}");
     }
     // After a restart only what is new is not a replay.
-    let instance = world.client_after_restart().await.start(CODE, "j", &0).await.unwrap();
+    let instance = world
+        .client_after_restart()
+        .await
+        .start(CODE, "j", &0)
+        .await
+        .unwrap();
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     SAID.lock().unwrap().clear();
     world.restart().await;
@@ -242,7 +257,11 @@ async fn a_patch_is_true_for_new_executions_and_false_for_those_that_went_past_i
     }
     let mut world = World::new(registry(new)).await;
     let history = recorded(&mut world).await;
-    let kinds: Vec<&str> = history.entries.iter().map(|e| e.event.kind().name()).collect();
+    let kinds: Vec<&str> = history
+        .entries
+        .iter()
+        .map(|e| e.event.kind().name())
+        .collect();
     assert_eq!(
         kinds,
         [

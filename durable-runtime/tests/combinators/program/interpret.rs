@@ -103,7 +103,10 @@ impl Machine {
                     late = self.sleep(id, *patience_ms) => word(late.map(|()| "late")),
                 }
             }
-            What::Promise { resolves, patience_ms } => self.promise(id, *resolves, *patience_ms).await,
+            What::Promise {
+                resolves,
+                patience_ms,
+            } => self.promise(id, *resolves, *patience_ms).await,
             What::Run { wait_ms, fails } => self.run(id, *wait_ms, *fails).await,
             What::Child { program } => {
                 let program = (**program).clone();
@@ -124,7 +127,10 @@ impl Machine {
                 return self.node(old).await;
             }
             What::Look => self.look(id).await,
-            What::OnCancel { cancelled, otherwise } => {
+            What::OnCancel {
+                cancelled,
+                otherwise,
+            } => {
                 self.work(id, 0, false).await;
                 if ctx.is_cancelled() {
                     return self.node(cancelled).await;
@@ -148,8 +154,11 @@ impl Machine {
             }
             What::Join { how, all } => return self.join(*how, all).await,
             What::Select { how, any } => {
-                let any = any.iter().map(|node| self.after_work(node)).collect();
-                select(*how, any).await
+                let mut branches = Vec::new();
+                for node in any {
+                    branches.push(self.after_work(node));
+                }
+                select(*how, branches).await
             }
             What::Race { any, then } => self.race(any, then).await,
             What::Park { begun, meanwhile } => {
@@ -182,7 +191,11 @@ impl Machine {
     fn after_work<'a>(&'a self, node: &'a Node) -> BoxFuture<'a, String> {
         async {
             let id = format!("before {}", node.id);
-            let step = Step { id, delay_ms: 0, fails: false };
+            let step = Step {
+                id,
+                delay_ms: 0,
+                fails: false,
+            };
             let first = word(self.ctx.activity(STEP, &step).await);
             format!("{first}>{}", self.node(node).await)
         }
@@ -191,7 +204,18 @@ impl Machine {
 
     async fn work(&self, id: u32, delay_ms: u64, fails: bool) -> String {
         let id = id.to_string();
-        word(self.ctx.activity(STEP, &Step { id, delay_ms, fails }).await)
+        word(
+            self.ctx
+                .activity(
+                    STEP,
+                    &Step {
+                        id,
+                        delay_ms,
+                        fails,
+                    },
+                )
+                .await,
+        )
     }
 
     /// No two timers that start together are of the same length.
@@ -209,7 +233,9 @@ impl Machine {
         let token = promise.token().clone();
         let sent = match resolves {
             true => self.ctx.resolve_promise(token, &u64::from(id)),
-            false => self.ctx.reject_promise(token, Failure::application("rejected", "no")),
+            false => self
+                .ctx
+                .reject_promise(token, Failure::application("rejected", "no")),
         };
         let settled = tokio::select! {
             settled = promise => word(settled),
@@ -236,7 +262,9 @@ impl Machine {
         self.work(id, 0, false).await;
         let instance = format!("{}-{}", self.ctx.instance_id(), self.ctx.uuid());
         let program = program.clone();
-        let started = self.ctx.start_detached(PROGRAM, instance, &Task { id, program });
+        let started = self
+            .ctx
+            .start_detached(PROGRAM, instance, &Task { id, program });
         word(started.map(|()| "detached"))
     }
 
@@ -252,7 +280,9 @@ impl Machine {
         let ctx = &self.ctx;
         let before = self.work(id, 0, false).await;
         let state = (0..3).map(|key| ctx.state::<u64>(format!("key{key}")));
-        let state: Vec<String> = state.map(|value| word(value.map(|v| format!("{v:?}")))).collect();
+        let state: Vec<String> = state
+            .map(|value| word(value.map(|v| format!("{v:?}"))))
+            .collect();
         format!(
             "{before} {} {} {:?} {} {state:?} {:?}",
             ctx.random(),
@@ -273,10 +303,13 @@ impl Machine {
     }
 
     async fn join(&self, how: Join, all: &[Node]) -> String {
-        let futures = all.iter().map(|node| self.node(node));
+        let mut futures = Vec::new();
+        for node in all {
+            futures.push(self.node(node));
+        }
         let results: Vec<String> = match how {
             Join::Tokio => {
-                let [a, b, c] = three(futures.collect());
+                let [a, b, c] = three(futures);
                 let (a, b, c) = tokio::join!(
                     a.unwrap_or_else(|| async { String::new() }.boxed()),
                     b.unwrap_or_else(|| async { String::new() }.boxed()),
@@ -285,14 +318,20 @@ impl Machine {
                 vec![a, b, c]
             }
             Join::All => join_all(futures).await,
-            Join::Unordered => futures.collect::<FuturesUnordered<_>>().collect().await,
+            Join::Unordered => {
+                let open: FuturesUnordered<_> = futures.into_iter().collect();
+                open.collect().await
+            }
             Join::Buffered => stream::iter(futures).buffer_unordered(2).collect().await,
         };
         format!("[{}]", results.join(","))
     }
 
     async fn race(&self, any: &[Node], then: &Node) -> String {
-        let mut open: FuturesUnordered<_> = any.iter().map(|node| self.after_work(node)).collect();
+        let mut open = FuturesUnordered::new();
+        for node in any {
+            open.push(self.after_work(node));
+        }
         let mut results = Vec::new();
         while let Some(done) = open.next().await {
             results.push(done);
@@ -321,11 +360,8 @@ async fn select(how: Select, any: Vec<BoxFuture<'_, String>>) -> String {
             }
         }
         Select::Futures => {
-            let fused = |future: Option<BoxFuture<'_, String>>| match future {
-                Some(future) => future.fuse(),
-                None => Fuse::terminated(),
-            };
-            let [mut a, mut b, mut c] = three(any).map(fused);
+            let [mut a, mut b, mut c] =
+                three(any).map(|future| future.map_or_else(Fuse::terminated, FutureExt::fuse));
             futures::select! {
                 done = a => done,
                 done = b => done,

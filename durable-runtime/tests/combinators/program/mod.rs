@@ -56,11 +56,18 @@ pub(crate) enum What {
     /// Sends an event to itself.
     Send { name: String },
     /// Takes one of two ways.
-    Patch { patch: u8, new: Box<Node>, old: Box<Node> },
+    Patch {
+        patch: u8,
+        new: Box<Node>,
+        old: Box<Node>,
+    },
     /// Draws numbers and looks at the time and the state.
     Look,
     /// Does the one or the other, depending on whether it was cancelled.
-    OnCancel { cancelled: Box<Node>, otherwise: Box<Node> },
+    OnCancel {
+        cancelled: Box<Node>,
+        otherwise: Box<Node>,
+    },
     /// Continues as new, if rounds are left.
     Again,
     /// Does one after the other.
@@ -74,9 +81,15 @@ pub(crate) enum What {
     /// Does all at once, and something else whenever one is done.
     Race { any: Vec<Node>, then: Box<Node> },
     /// Begins it, does something else, and goes on with it.
-    Park { begun: Box<Node>, meanwhile: Box<Node> },
+    Park {
+        begun: Box<Node>,
+        meanwhile: Box<Node>,
+    },
     /// Begins it, does something else, and gives it up.
-    Abandon { begun: Box<Node>, meanwhile: Box<Node> },
+    Abandon {
+        begun: Box<Node>,
+        meanwhile: Box<Node>,
+    },
     /// Does it while nobody else does something of this sort.
     Locked { body: Box<Node> },
 }
