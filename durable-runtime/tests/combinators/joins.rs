@@ -55,7 +55,8 @@ async fn join_all_of_few_and_of_many() {
         Ok(log)
     }
     let logs = Scenario::new(code).run().await;
-    assert!(distinct(&logs) > 10, "{}", distinct(&logs));
+    // The results keep their order, so only success and failure of the few tell runs apart.
+    assert_eq!(distinct(&logs), 4);
 }
 
 #[tokio::test(start_paused = true)]
