@@ -17,7 +17,6 @@ mod payloads;
 mod program;
 mod programs;
 mod runs;
-mod scratch;
 mod selects;
 mod silence;
 mod values;

@@ -174,7 +174,10 @@ impl World {
         }
         assert_eq!(
             boundaries.last().copied(),
-            history.entries.last().map(durable_core::HistoryEntry::event_id)
+            history
+                .entries
+                .last()
+                .map(durable_core::HistoryEntry::event_id)
         );
         boundaries.len()
     }
