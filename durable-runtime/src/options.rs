@@ -32,13 +32,13 @@ pub enum FaultPolicy {
 pub struct RuntimeOptions {
     /// The name of the node, for people.
     pub node: String,
-    /// How many turns run at once.
+    /// How many turns run at once; with none the node runs activities only.
     pub max_turns: usize,
-    /// How many activities run at once.
+    /// How many activities run at once; with none the node runs orchestrations only.
     pub max_activities: usize,
     /// The activity queues that this node serves; `None` is the default queue.
     pub queues: Vec<Option<Name>>,
-    /// How many executions stay in memory while they wait.
+    /// How many executions stay in memory while they wait; others are replayed.
     pub cached_executions: usize,
     /// How long the node may be silent before others take over what it holds.
     pub heartbeat_bound: Duration,
