@@ -42,6 +42,9 @@ pub struct RuntimeOptions {
     pub cached_executions: usize,
     /// How long the node may be silent before others take over what it holds.
     pub heartbeat_bound: Duration,
+    /// How long a dispatcher waits at most before it looks again, although nothing
+    /// was to come: a net below the notifications of the store.
+    pub longest_wait: Duration,
     /// How often a work item may take its worker down before it is set aside, and
     /// an instance its node before it is suspended.
     pub max_crashes: u32,
@@ -65,6 +68,7 @@ impl Default for RuntimeOptions {
             queues: vec![None],
             cached_executions: 10_000,
             heartbeat_bound: Duration::from_secs(15),
+            longest_wait: Duration::from_secs(60),
             max_crashes: 5,
             fault_policy: FaultPolicy::default(),
             verify_replay: cfg!(debug_assertions),

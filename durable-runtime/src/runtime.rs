@@ -212,6 +212,7 @@ impl Supervisor {
     async fn serve(&self, session: SessionId) {
         let node = begin(&self.parts, session);
         tokio::select! {
+            biased;
             () = node.ended.cancelled() => finish(&node).await,
             () = self.stop.cancelled() => {
                 let bound = *self.bound.borrow();
@@ -234,6 +235,7 @@ impl Supervisor {
                 node.clock.sleep(bound).await;
             };
             tokio::select! {
+                biased;
                 () = drain(&node, node.options.heartbeat_bound) => {}
                 () = stopped => {}
             }
@@ -278,6 +280,7 @@ async fn drain(node: &Node, bound: Duration) {
         let _ = tokio::join!(turns, activities);
     };
     tokio::select! {
+        biased;
         () = idle => {}
         () = node.clock.sleep(bound) => {}
         () = node.ended.cancelled() => {}
@@ -289,6 +292,7 @@ async fn finish(node: &Node) {
     node.end();
     node.tasks.close();
     tokio::select! {
+        biased;
         () = node.tasks.wait() => {}
         () = node.clock.sleep(HAND_BACK_BOUND) => node.killed.cancel(),
     }
@@ -296,6 +300,7 @@ async fn finish(node: &Node) {
         return;
     }
     tokio::select! {
+        biased;
         () = close_session(node) => {}
         () = node.clock.sleep(HAND_BACK_BOUND) => {
             tracing::warn!(node = %node.options.node, "the session could not be closed in time");

@@ -37,6 +37,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
         if fetched < max {
             let news = wait::for_news(&node, &Interest::Instances, ready.seen, ready.next_due_ms);
             tokio::select! {
+                biased;
                 () = news => {}
                 () = node.look_again.notified() => {}
             }
