@@ -19,7 +19,7 @@ use durable_core::provider::{
 };
 use durable_provider_sqlite::SqliteProvider;
 
-use support::{COUNT, Place, audit, node, records};
+use support::{COUNT, Place, audit, child, node, records};
 
 /// Set for a child: where it works.
 const PLACE: &str = "DURABLE_DISK_PLACE";
@@ -50,9 +50,8 @@ fn orchestrations_finish_although_one_sync_in_five_fails() {
 fn run_child(name: &str, fault_one_in: Option<u32>) {
     let place = Place::new();
     let library = failing_disk(place.directory());
-    let mut child = Command::new(std::env::current_exe().unwrap());
+    let mut child = child(name);
     child
-        .args([name, "--exact", "--nocapture"])
         .env(PLACE, place.directory())
         .env(FAULT, fault_file(place.directory()))
         .env("LD_PRELOAD", library);
