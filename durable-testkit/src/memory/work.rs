@@ -6,7 +6,6 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
-use super::limits;
 use super::state::{ReadySince, State, Work};
 use super::wake::Topic;
 
@@ -71,7 +70,7 @@ impl State {
         settlements: Vec<WorkSettlement>,
     ) -> Result<Vec<bool>, ProviderError> {
         for settlement in &settlements {
-            limits::check_work_result(self.limits, &settlement.result)?;
+            self.limits.check_work_result(&settlement.result)?;
         }
         Ok(settlements
             .into_iter()
