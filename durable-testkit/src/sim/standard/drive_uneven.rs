@@ -11,6 +11,9 @@ use super::drive::{
 use super::uneven::{HAZARDOUS, MENDED, NEW_VERSION, SPECIALIST, UPGRADED};
 use crate::sim::workload::SimClient;
 
+/// How often a stuck instance is resumed.
+const PATIENCE: usize = 20;
+
 /// Begins on whatever version its first node has, or on the new one.
 pub(super) async fn upgraded(client: &SimClient, number: u64) -> Driven {
     let id = format!("upgraded-{number}");
@@ -50,14 +53,15 @@ pub(super) async fn hazardous(client: &SimClient, number: u64) -> Driven {
     client.start(HAZARDOUS, id, &blasts).await.map(drop)
 }
 
-/// Resumed whenever it is stuck, until a node runs it that can.
+/// Resumed when it is stuck, until a node runs it that can, or patience is at its
+/// end.
 pub(super) async fn mended(client: &SimClient, number: u64) -> Driven {
     let id = format!("mended-{number}");
     let task = draw_task(client);
     client.expect_output(id.as_str(), &(2 * task.value));
     client.expect_terminated(id.as_str());
     let instance = client.start(MENDED, id, &task).await?;
-    loop {
+    for _ in 0..PATIENCE {
         let rests = |status: StatusKind| status.is_ended() || status == StatusKind::Suspended;
         let record = instance.wait_until(|record| rests(record.status.kind()));
         if record.await?.status.kind().is_ended() {
@@ -66,6 +70,7 @@ pub(super) async fn mended(client: &SimClient, number: u64) -> Driven {
         client.sleep(draw_time(client, 20_000)).await;
         unless_ended(instance.resume().await)?;
     }
+    unless_ended(instance.terminate("it does not get better").await)
 }
 
 /// Removed when it has ended, while its children may still run, and started anew.
