@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::Provider;
-use durable_runtime::{Client, RuntimeOptions};
+use durable_runtime::RuntimeOptions;
 use tokio::time::Instant;
 
 use super::clock::SimClock;
 use super::expect::Expectations;
-use super::life::{Life, LifeKind};
-use super::link::Link;
 use super::node::SimNode;
 use super::plan::FaultPlan;
 use super::random::{SimRandom, Stream};
@@ -277,17 +275,7 @@ impl Simulation {
             };
             tokio::spawn(node.run());
         }
-        let link = Link {
-            life: Arc::new(Life::new(&world, "client", LifeKind::Client)),
-            clock: SimClock::new(world.began),
-            world: Arc::clone(&world),
-        };
-        let client = SimClient {
-            client: Client::new(Arc::new(link)),
-            chance: Arc::new(world.stream("workload")),
-            world: Arc::clone(&world),
-            expectations: expectations.clone(),
-        };
+        let client = SimClient::new(&world, "client", expectations);
         (world, client)
     }
 }

@@ -13,7 +13,10 @@ use durable_core::provider::WorkKey;
 use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
+use super::clock::SimClock;
 use super::expect::{Expectations, Expected};
+use super::life::{Life, LifeKind};
+use super::link::Link;
 use super::node_start::{Code, NodeStart};
 use super::random::Stream;
 use super::world::World;
@@ -130,13 +133,27 @@ impl Effects {
 /// other, and sent again until the store has answered.
 #[derive(Clone)]
 pub struct SimClient {
-    pub(crate) client: Client,
-    pub(crate) world: Arc<World>,
-    pub(crate) expectations: Expectations,
-    pub(crate) chance: Arc<Stream>,
+    client: Client,
+    world: Arc<World>,
+    expectations: Expectations,
+    chance: Arc<Stream>,
 }
 
 impl SimClient {
+    pub(crate) fn new(world: &Arc<World>, who: &str, expectations: &Expectations) -> Self {
+        let link = Link {
+            world: Arc::clone(world),
+            life: Arc::new(Life::new(world, who, LifeKind::Client)),
+            clock: SimClock::new(world.began),
+        };
+        Self {
+            client: Client::new(Arc::new(link)),
+            world: Arc::clone(world),
+            expectations: expectations.clone(),
+            chance: Arc::new(world.stream(who)),
+        }
+    }
+
     /// Waits, in virtual time.
     pub async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
@@ -152,16 +169,11 @@ impl SimClient {
     /// seed is shrunk, parts are left out; then they are missing here.
     pub fn parts(&self, count: u64) -> Vec<(u64, Self)> {
         let numbers = (0..count).filter(|number| self.world.has_part(*number));
-        numbers
-            .map(|number| {
-                let chance = self.world.stream(&format!("part-{number}"));
-                let client = Self {
-                    chance: Arc::new(chance),
-                    ..self.clone()
-                };
-                (number, client)
-            })
-            .collect()
+        let client = |number| {
+            let who = format!("client-{number}");
+            Self::new(&self.world, &who, &self.expectations)
+        };
+        numbers.map(|number| (number, client(number))).collect()
     }
 
     /// At the end this instance must have returned this, or come to another end that

@@ -85,6 +85,8 @@ pub(super) async fn purged(client: &SimClient, number: u64) -> Driven {
     }
     let instance = client.start(PARENT, id.as_str(), &first).await?;
     if client.below(3) == 0 {
+        // So may this.
+        client.expect_terminated(id.as_str());
         client.sleep(draw_time(client, 10_000)).await;
         unless_ended(instance.terminate("purged").await)?;
     }
