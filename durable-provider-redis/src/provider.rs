@@ -231,10 +231,10 @@ impl Provider for RedisProvider {
     ) -> Result<WakeSeq, ProviderError> {
         let store = self.store();
         let bell = Arc::new(Notify::new());
-        if let Some(seen) = store
+        let look = store
             .board
-            .look_or_leave_bell(session, interest, seen, &bell)
-        {
+            .look_or_leave_bell(session, interest, seen, &bell);
+        if let Some(seen) = look? {
             return Ok(seen);
         }
         // By the bell or by the clock: the caller looks again either way.

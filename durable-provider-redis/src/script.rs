@@ -109,14 +109,6 @@ impl Args {
         self.push(if value { "1" } else { "0" })
     }
 
-    /// Appends other arguments.
-    pub(crate) fn append(&mut self, other: &Self) -> &mut Self {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|end| start + end));
-        self
-    }
-
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |end| {

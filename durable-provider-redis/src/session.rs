@@ -63,6 +63,7 @@ impl Store {
             self.call(&call).await?;
             self.sweep(partition).await?;
         }
+        self.board.note_end(session);
         Ok(())
     }
 

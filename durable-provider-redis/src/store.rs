@@ -80,7 +80,10 @@ impl Store {
         call: &Call<'_>,
     ) -> Result<Reply, ProviderError> {
         match self.call(call).await? {
-            (status, _) if status == "LOST" => Err(ProviderError::SessionLost { session }),
+            (status, _) if status == "LOST" => {
+                self.board.note_end(session);
+                Err(ProviderError::SessionLost { session })
+            }
             (_, reply) => Ok(reply),
         }
     }

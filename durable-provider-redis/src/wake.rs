@@ -7,10 +7,10 @@
 //! The board is bounded: of instances and sessions it remembers the latest few thousand
 //! changes, and whoever looked before those is told to look again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use durable_core::provider::{Interest, SessionId, WakeSeq};
+use durable_core::provider::{Interest, ProviderError, SessionId, WakeSeq};
 use tokio::sync::Notify;
 
 use crate::keys::queue_topic;
@@ -34,6 +34,8 @@ struct Inner {
     forgotten: u64,
     bells: HashMap<String, Vec<Weak<Notify>>>,
     sweep_at: usize,
+    /// Sessions that are known to have ended.
+    ended: HashSet<SessionId>,
 }
 
 impl Board {
@@ -60,11 +62,20 @@ impl Board {
                 self.outbox.notify_one();
                 continue;
             }
+            if let Some(Ok(session)) = topic.strip_prefix('e').map(str::parse) {
+                inner.end(SessionId(session));
+            }
             bells.extend(inner.bells.remove(topic).unwrap_or_default());
             inner.remember(topic);
         }
         drop(inner);
         ring(&bells);
+    }
+
+    /// Notes that a session has ended.
+    pub(crate) fn note_end(&self, session: SessionId) {
+        let topic = ending(session);
+        self.note(&format!("{}:{topic}", topic.len()));
     }
 
     /// Notes that anything may have changed.
@@ -86,16 +97,21 @@ impl Board {
         interest: &Interest,
         seen: WakeSeq,
         bell: &Arc<Notify>,
-    ) -> Option<WakeSeq> {
+    ) -> Result<Option<WakeSeq>, ProviderError> {
         let mut inner = self.lock();
+        if let Some(session) = session
+            && inner.ended.contains(&session)
+        {
+            return Err(ProviderError::SessionLost { session });
+        }
         let topics = topics(session, interest);
         if topics.iter().any(|topic| inner.has_changed(topic, seen)) {
-            return Some(WakeSeq(inner.version));
+            return Ok(Some(WakeSeq(inner.version)));
         }
         for topic in topics {
             inner.leave_bell(topic, bell);
         }
-        None
+        Ok(None)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -111,6 +127,13 @@ impl Inner {
             self.forgotten = self.version - 1;
         }
         self.changes.insert(topic.to_owned(), self.version);
+    }
+
+    fn end(&mut self, session: SessionId) {
+        if self.ended.len() >= REMEMBERED {
+            self.ended.clear();
+        }
+        self.ended.insert(session);
     }
 
     fn has_changed(&self, topic: &str, seen: WakeSeq) -> bool {
@@ -130,6 +153,11 @@ impl Inner {
     }
 }
 
+/// What is published when a session ends.
+fn ending(session: SessionId) -> String {
+    format!("e{}", session.0)
+}
+
 fn ring(bells: &[Weak<Notify>]) {
     for bell in bells.iter().filter_map(Weak::upgrade) {
         bell.notify_one();
@@ -138,7 +166,6 @@ fn ring(bells: &[Weak<Notify>]) {
 
 /// What a wait is for; the end of its session ends it too.
 fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<String> {
-    let ending = session.map(|session| format!("e{}", session.0));
     let wanted = match interest {
         Interest::Instances => ["f".to_owned()]
             .into_iter()
@@ -151,7 +178,7 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<String> {
         Interest::Timers => vec!["t".to_owned()],
         Interest::Instance(instance) => vec![format!("i{instance}")],
     };
-    wanted.into_iter().chain(ending).collect()
+    wanted.into_iter().chain(session.map(ending)).collect()
 }
 
 #[cfg(test)]
@@ -160,7 +187,9 @@ mod tests {
 
     fn look(board: &Board, interest: &Interest, seen: u64) -> Option<WakeSeq> {
         let bell = Arc::new(Notify::new());
-        board.look_or_leave_bell(None, interest, WakeSeq(seen), &bell)
+        board
+            .look_or_leave_bell(None, interest, WakeSeq(seen), &bell)
+            .unwrap()
     }
 
     #[test]
@@ -174,6 +203,22 @@ mod tests {
         board.note_everything();
         assert_eq!(look(&board, &Interest::Timers, 2), Some(WakeSeq(3)));
         assert_eq!(look(&board, &Interest::Timers, 3), None);
+    }
+
+    #[test]
+    fn the_end_of_a_session_is_told_to_its_waits_only() {
+        let board = Board::default();
+        let bell = Arc::new(Notify::new());
+        let look = |session| {
+            let session = Some(SessionId(session));
+            board.look_or_leave_bell(session, &Interest::Timers, WakeSeq(0), &bell)
+        };
+        board.note("2:e7");
+        let session = SessionId(7);
+        assert_eq!(look(7), Err(ProviderError::SessionLost { session }));
+        assert_eq!(look(8), Ok(None));
+        board.note_end(SessionId(8));
+        assert!(look(8).is_err());
     }
 
     #[test]
