@@ -19,6 +19,8 @@ use crate::store::Store;
 
 /// How many instances one script hands out at most: it must not keep others waiting.
 const TOGETHER: usize = 128;
+/// How many one fetch hands out at most.
+const MOST: usize = 4_096;
 
 /// An instance that may be handed out.
 struct Candidate<'a> {
@@ -33,7 +35,7 @@ impl Store {
         session: SessionId,
         max: usize,
     ) -> Result<ReadyInstances, ProviderError> {
-        let seen = self.board.seen();
+        let (seen, max) = (self.board.seen(), max.min(MOST));
         let peek = |partition| {
             let mut call = Call::new(&script::PEEK_INSTANCES, partition);
             call.args.number(session.0).count(max);

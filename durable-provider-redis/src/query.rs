@@ -15,6 +15,8 @@ use crate::store::Store;
 
 /// How many instances are looked at in one round.
 const PAGE: usize = 256;
+/// How many entries of a history one page has at most: the server answers others meanwhile.
+const LARGEST_PAGE: usize = 10_000;
 
 type EntryOfStream = (String, Vec<Vec<u8>>);
 
@@ -151,7 +153,8 @@ impl Store {
         let mut command = redis::cmd("XRANGE");
         command.arg(partition.history(id, execution_id));
         command.arg(format!("({}-0", after.get())).arg("+");
-        command.arg("COUNT").arg(max.saturating_add(1));
+        let max = max.min(LARGEST_PAGE);
+        command.arg("COUNT").arg(max + 1);
         let stored: Vec<EntryOfStream> = self.read(&command).await?;
         let mut page = HistoryPage {
             has_more: stored.len() > max,

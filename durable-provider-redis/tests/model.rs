@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use durable_provider_redis::RedisOptions;
 use durable_testkit::ModelTest;
-use support::{Server, store_options};
+use support::server::{Server, store_options};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 fn check(options: impl Fn() -> RedisOptions + 'static) {
+    let is_partitioned = options().partitions.is_some();
     let server = Arc::new(Server::start());
     let make = move || {
         let (server, options) = (Arc::clone(&server), options());
@@ -26,6 +27,10 @@ fn check(options: impl Fn() -> RedisOptions + 'static) {
         .cases(u32::try_from(cases).unwrap())
         .max_steps(60)
         .seed(number("DURABLE_MODEL_SEED").unwrap_or(0));
+    let test = match is_partitioned {
+        true => test.partitioned(),
+        false => test,
+    };
     if let Err(failure) = test.run() {
         panic!("{failure}");
     }
