@@ -303,7 +303,7 @@ async fn an_instance_whose_history_was_removed_is_stopped_and_named() {
     broken.raise(GO, &0).await.unwrap();
     let whole = second.client().instance(GATED, "whole");
     whole.raise(GO, &0).await.unwrap();
-    assert_eq!(whole.wait().await.unwrap(), 4);
+    assert_eq!(whole.wait().await.unwrap(), 5);
     let failure = eventually(async || {
         match provider
             .instance(&"broken".into())

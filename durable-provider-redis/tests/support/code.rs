@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider};
+use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_redis::RedisProvider;
 use durable_runtime::{
@@ -15,9 +15,9 @@ use durable_runtime::{
 pub(crate) const ADD: Activity<u64, u64> = Activity::new("add");
 /// Adds one, three times.
 pub(crate) const COUNT: Orchestration<u64, u64> = Orchestration::new("count");
-/// Adds one, waits to be told, adds two.
+/// Adds one, waits to be told, counts in a child (of another partition, perhaps).
 pub(crate) const GATED: Orchestration<u64, u64> = Orchestration::new("gated");
-/// Counts in a child of another partition, perhaps.
+/// Waits a moment and counts in a child.
 pub(crate) const PARENT: Orchestration<u64, u64> = Orchestration::new("parent");
 /// What a gated one waits for.
 pub(crate) const GO: EventName<u64> = EventName::new("go");
@@ -35,8 +35,7 @@ async fn count(ctx: OrchestrationContext, start: u64) -> Result<u64, Failure> {
 async fn gated(ctx: OrchestrationContext, start: u64) -> Result<u64, Failure> {
     let one = ctx.activity(ADD, &start).await?;
     let told: u64 = ctx.external_event(GO).await?;
-    let two = ctx.activity(ADD, &(one + told)).await?;
-    ctx.activity(ADD, &two).await
+    ctx.sub_orchestration(COUNT, &(one + told)).await
 }
 
 async fn parent(ctx: OrchestrationContext, start: u64) -> Result<u64, Failure> {
@@ -57,6 +56,14 @@ pub(crate) fn registry() -> Registry {
 
 /// A node that gives up nothing for the crashes of its predecessors.
 pub(crate) async fn node(provider: &RedisProvider, heartbeat_bound: Duration) -> Runtime {
+    try_node(provider, heartbeat_bound).await.unwrap()
+}
+
+/// As [`node`], where the server may be away.
+pub(crate) async fn try_node(
+    provider: &RedisProvider,
+    heartbeat_bound: Duration,
+) -> Result<Runtime, ProviderError> {
     let options = RuntimeOptions {
         heartbeat_bound,
         max_crashes: 1_000_000,
@@ -66,7 +73,6 @@ pub(crate) async fn node(provider: &RedisProvider, heartbeat_bound: Duration) ->
         .options(options)
         .start()
         .await
-        .unwrap()
 }
 
 /// All instances.
