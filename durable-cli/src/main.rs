@@ -1,1 +1,5 @@
-fn main(){}
+//! The `durable` command. Everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    durable_cli::run()
+}

@@ -85,6 +85,14 @@ fn joined<'a>(cells: impl Iterator<Item = (&'a str, Style)>, widths: &[usize]) -
     line
 }
 
+/// `1 event`, `2 events`.
+pub(crate) fn counted(number: impl Into<u128>, what: &str) -> String {
+    match number.into() {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    }
+}
+
 /// The text with spaces behind it, up to this width.
 pub(crate) fn padded(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(text.chars().count());

@@ -91,7 +91,9 @@ impl std::error::Error for InvalidSpan {}
 
 /// Reads `500ms`, `90s`, `5m`, `2h`, `7d`.
 pub(crate) fn parse_span(text: &str) -> Result<Duration, InvalidSpan> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or(InvalidSpan)?;
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .ok_or(InvalidSpan)?;
     let (number, unit) = text.split_at(split);
     let number: u64 = number.parse().map_err(|_| InvalidSpan)?;
     let unit_ms = match unit.trim() {
@@ -121,7 +123,16 @@ mod tests {
 
     #[test]
     fn spans_are_short() {
-        let shown = [0, 999, 1_000, 1_250, 59_999, 185_000, 7_200_000, 273_600_000];
+        let shown = [
+            0,
+            999,
+            1_000,
+            1_250,
+            59_999,
+            185_000,
+            7_200_000,
+            273_600_000,
+        ];
         let expected = [
             "0 ms",
             "999 ms",

@@ -85,7 +85,9 @@ impl Timeline {
         let entries = &history.entries;
         let begin_ms = entries.first().map_or(now_ms, |entry| entry.recorded_at_ms);
         let last_ms = entries.last().map_or(now_ms, |entry| entry.recorded_at_ms);
-        let has_ended = entries.last().is_some_and(|entry| entry.event.is_terminal());
+        let has_ended = entries
+            .last()
+            .is_some_and(|entry| entry.event.is_terminal());
         let end_ms = if has_ended {
             last_ms
         } else {

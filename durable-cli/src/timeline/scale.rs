@@ -67,7 +67,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_few() {
-        assert_eq!(ticks(3_400, 4).collect::<Vec<_>>(), [0, 1_000, 2_000, 3_000]);
+        assert_eq!(
+            ticks(3_400, 4).collect::<Vec<_>>(),
+            [0, 1_000, 2_000, 3_000]
+        );
         assert_eq!(ticks(0, 4).collect::<Vec<_>>(), [0]);
         for length in [1, 999, 86_400_000, 40 * 365 * DAY, u64::MAX / 2] {
             assert!(ticks(length, 5).count() <= 6, "{length}");

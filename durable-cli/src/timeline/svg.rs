@@ -32,7 +32,10 @@ pub(super) fn draw(timeline: &Timeline) -> String {
             r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">"#
         ),
     );
-    put(out, format_args!("<title>{}</title>", escaped(&timeline.title)));
+    put(
+        out,
+        format_args!("<title>{}</title>", escaped(&timeline.title)),
+    );
     put(out, format_args!("<style>\n{STYLE}</style>"));
     put(
         out,
@@ -89,7 +92,10 @@ fn bar(svg: &mut String, timeline: &Timeline, row: &Row, y: usize) {
     let text_y = y + 16;
     put(
         svg,
-        format_args!(r#"<text class="id" x="36" y="{text_y}">{}</text>"#, row.event_id),
+        format_args!(
+            r#"<text class="id" x="36" y="{text_y}">{}</text>"#,
+            row.event_id
+        ),
     );
     put(
         svg,

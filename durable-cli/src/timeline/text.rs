@@ -39,7 +39,10 @@ pub(super) fn draw(timeline: &Timeline, columns: usize) -> String {
     }
     for mark in &timeline.marks {
         let at = mark.at_ms.saturating_sub(timeline.begin_ms);
-        line(&mut text, &format!("{DIM}┊ {}: {}{DIM:#}", span(at), mark.label));
+        line(
+            &mut text,
+            &format!("{DIM}┊ {}: {}{DIM:#}", span(at), mark.label),
+        );
     }
     text
 }
@@ -85,7 +88,11 @@ fn axis(timeline: &Timeline, layout: &Layout) -> String {
         axis += &label;
         axis += " ";
     }
-    format!("{}{DIM}{}{DIM:#}", " ".repeat(layout.indent()), axis.trim_end())
+    format!(
+        "{}{DIM}{}{DIM:#}",
+        " ".repeat(layout.indent()),
+        axis.trim_end()
+    )
 }
 
 fn drawn(row: &Row, timeline: &Timeline, layout: &Layout) -> String {

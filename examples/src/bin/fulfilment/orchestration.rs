@@ -81,7 +81,9 @@ async fn undo(
     reserved: &[String],
 ) -> Result<(), Failure> {
     ctx.activity(REFUND, receipt).await?;
-    let releasing = reserved.iter().map(|reserved| ctx.activity(RELEASE, reserved));
+    let releasing = reserved
+        .iter()
+        .map(|reserved| ctx.activity(RELEASE, reserved));
     try_join_all(releasing).await?;
     Ok(())
 }

@@ -41,7 +41,9 @@ impl Screen {
 
 pub(crate) fn now_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since_epoch.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    since_epoch.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
 }
 
 /// How wide the terminal says it is.

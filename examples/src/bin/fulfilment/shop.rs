@@ -55,7 +55,8 @@ impl Shop {
     async fn reserve(&self, ctx: ActivityContext, item: String) -> Result<String, Failure> {
         let length = u64::try_from(item.len()).unwrap_or_default();
         work(Duration::from_millis(100 * length)).await;
-        self.ledger.enter(&ctx.idempotency_key(), &format!("reserve {item}"))?;
+        self.ledger
+            .enter(&ctx.idempotency_key(), &format!("reserve {item}"))?;
         self.screen.say(&format!("reserved {item}"));
         Ok(item)
     }
@@ -86,7 +87,8 @@ impl Shop {
 
     async fn undo(&self, ctx: ActivityContext, what: &str, of: String) -> Result<(), Failure> {
         work(Duration::from_millis(250)).await;
-        self.ledger.enter(&ctx.idempotency_key(), &format!("{what} {of}"))?;
+        self.ledger
+            .enter(&ctx.idempotency_key(), &format!("{what} {of}"))?;
         self.screen.say(&format!("compensation: {what} {of}"));
         Ok(())
     }
