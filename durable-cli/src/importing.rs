@@ -25,7 +25,7 @@ use crate::time::now_ms;
 
 /// No node registers it: it is not the version of any code.
 const NO_VERSION: &str = "0.0.0-importing";
-/// How many instances are looked at to find the one that was started.
+/// How many ready instances are looked at together.
 const LOOK_AT: usize = 64;
 /// How often, and how far apart, the instance is looked for while a node has it.
 const LOOKS: u32 = 100;
@@ -162,29 +162,53 @@ impl<'a> Importer<'a> {
     async fn take(&self, instance: &InstanceId, plan: &Plan<'_>) -> Result<Held, CliError> {
         let provider = self.store.provider();
         for _ in 0..LOOKS {
-            let ready = provider
-                .fetch_instances(self.session, LOOK_AT, now_ms())
-                .await?;
-            let (ours, others): (Vec<_>, Vec<_>) = ready
-                .instances
-                .into_iter()
-                .partition(|ready| ready.lease.instance == *instance);
-            let others = others.into_iter().map(|ready| ready.lease).collect();
+            let mut others = Vec::new();
+            let found = self.look_for(instance, &mut others).await;
             provider.release(others, None, now_ms()).await?;
-            if let Some(ours) = ours.into_iter().next() {
-                return Ok(Held {
-                    lease: ours.lease,
-                    execution_id: ours.execution_id,
-                    last_event_id: ours.last_event_id,
-                    consumed: ours.messages.iter().map(|message| message.seq).collect(),
-                });
+            if let Some(found) = found? {
+                return Ok(found);
             }
+            // A node has it, finds no code for its version and hands it back.
             tokio::time::sleep(LOOK_AGAIN).await;
         }
         Err(plan.refuse(
             "nodes at this store are busy with it",
             "stop the nodes, terminate and purge the instance, and import it again",
         ))
+    }
+
+    /// Looks through everything that is ready; the older ones come first.
+    async fn look_for(
+        &self,
+        instance: &InstanceId,
+        others: &mut Vec<Lease>,
+    ) -> Result<Option<Held>, CliError> {
+        loop {
+            let ready = self
+                .store
+                .provider()
+                .fetch_instances(self.session, LOOK_AT, now_ms())
+                .await?;
+            if ready.instances.is_empty() {
+                return Ok(None);
+            }
+            let mut found = None;
+            for ready in ready.instances {
+                if ready.lease.instance == *instance {
+                    found = Some(Held {
+                        lease: ready.lease,
+                        execution_id: ready.execution_id,
+                        last_event_id: ready.last_event_id,
+                        consumed: ready.messages.iter().map(|message| message.seq).collect(),
+                    });
+                } else {
+                    others.push(ready.lease);
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
     }
 
     /// Commits the rest of an execution.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::{Place, WAITS, durable, durable_on, shape};
+use crate::support::{Place, QUICK, WAITS, durable, durable_on, shape};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_exported_and_imported_is_the_same() {
@@ -74,6 +74,28 @@ async fn an_instance_that_is_taken_over_goes_on() {
     node.shutdown(Duration::from_secs(5)).await;
     let events = other.json(&["history", "child-1"]);
     assert_eq!(events["events"].as_array().unwrap().len(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_finds_its_instance_among_many_that_are_ready() {
+    let place = Place::filled().await;
+    let file = place.path("quick.json");
+    std::fs::write(&file, place.durable(&["export", "quick-1"]).done()).unwrap();
+    let other = Place::new();
+    other
+        .durable(&["start", "quick", "first", "--create"])
+        .done();
+    let client = other.client();
+    for number in 0..150 {
+        let id = format!("waiting-{number}");
+        client.start(QUICK, id, &number).await.unwrap();
+    }
+    let said = other.durable(&["import", file.to_str().unwrap()]).done();
+    assert_eq!(said, "quick-1: 4 events in 1 execution, completed\n");
+    let node = other.node().await;
+    let last = node.client().instance(QUICK, "waiting-149");
+    assert_eq!(last.wait().await.unwrap(), 298);
+    node.shutdown(Duration::from_secs(5)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
