@@ -25,6 +25,8 @@ use crate::Layered;
 const BEGINNING_MS: u64 = 1_700_000_000_000;
 /// How long an instance is waited for.
 const PATIENCE: Duration = Duration::from_secs(400 * 86_400);
+/// Virtual months have no heartbeats and no idle looks, so that they take no time.
+const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 /// Sets a [`TestEnvironment`] up.
 #[derive(Debug, Clone)]
@@ -42,8 +44,8 @@ pub struct TestEnvironmentBuilder {
 impl TestEnvironmentBuilder {
     pub(super) fn new(registry: Registry) -> Self {
         let options = RuntimeOptions {
-            // A node dies when it is told to, and virtual months have many heartbeats.
-            heartbeat_bound: Duration::from_secs(365 * 86_400),
+            heartbeat_bound: A_YEAR,
+            longest_wait: A_YEAR,
             verify_replay: true,
             ..RuntimeOptions::default()
         };
@@ -85,12 +87,13 @@ impl TestEnvironmentBuilder {
         self
     }
 
-    /// How the node behaves. The heartbeat bound is left as it is: a node of an
-    /// environment dies only when it is told to.
+    /// How the node behaves. The heartbeat bound and the longest wait are left as they
+    /// are: a node of an environment dies only when it is told to, and no
+    /// notification is lost.
     pub fn options(mut self, options: RuntimeOptions) -> Self {
-        let heartbeat_bound = self.options.heartbeat_bound;
         self.options = RuntimeOptions {
-            heartbeat_bound,
+            heartbeat_bound: A_YEAR,
+            longest_wait: A_YEAR,
             ..options
         };
         self
