@@ -1,6 +1,7 @@
 //! Small programs that show what orchestrations can do, each in `src/bin`. What they
-//! share is here.
+//! share is here, and the [`guide`].
 
+pub mod guide;
 mod http;
 mod node;
 

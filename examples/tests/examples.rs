@@ -195,3 +195,66 @@ fn embedded_stops_in_good_order() {
     ];
     assert_eq!(run(env!("CARGO_BIN_EXE_embedded"), &[]), expected);
 }
+
+#[test]
+fn the_program_of_the_readme_is_one_that_runs() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let source = include_str!("../src/bin/readme.rs");
+    let (_, program) = source.split_once("\n\n").unwrap();
+    let shown = readme.split("```rust\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    assert_eq!(shown, program);
+    assert!(program.lines().count() <= 40);
+
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let output = Command::new(env!("CARGO_BIN_EXE_readme"))
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "receipt of 4990 cents\n"
+        );
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert!(output.status.success());
+    }
+}
+
+#[test]
+fn every_page_of_the_guide_is_compiled_and_listed() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
+    let index = std::fs::read_to_string(format!("{docs}/README.md")).unwrap();
+    let modules = include_str!("../src/guide.rs");
+    let mut pages = 0;
+    for entry in std::fs::read_dir(docs).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".md") || name == "README.md" {
+            continue;
+        }
+        pages += 1;
+        assert!(index.contains(&format!("]({name})")), "{name}");
+        assert!(modules.contains(&format!("docs/{name}\"")), "{name}");
+    }
+    assert_eq!(pages, 10);
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut pages = vec![root.join("README.md")];
+    let docs = std::fs::read_dir(root.join("docs")).unwrap();
+    pages.extend(docs.map(|entry| entry.unwrap().path()));
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1) {
+            let link = link.split([')', '#']).next().unwrap();
+            if !link.starts_with("http") {
+                let target = page.parent().unwrap().join(link);
+                assert!(target.exists(), "{link} in {}", page.display());
+            }
+        }
+    }
+}
