@@ -1,6 +1,7 @@
 //! What can be typed: commands, arguments and their checks. Nothing here touches a
 //! store; whatever is wrong with an argument alone is told by clap.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// The store: a SQLite file (`orders.db`, `sqlite:orders.db`) or a Redis URL
     #[arg(
@@ -32,6 +34,7 @@ pub(crate) struct Global {
         short,
         global = true,
         env = "DURABLE_STORE",
+        hide_env_values = true,
         value_name = "STORE"
     )]
     pub(crate) store: Option<Location>,
@@ -104,8 +107,8 @@ pub(crate) struct List {
     #[arg(long, value_name = "ID")]
     pub(crate) after: Option<String>,
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) limit: usize,
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub(crate) limit: NonZeroUsize,
 }
 
 #[derive(Debug, Args)]
@@ -143,7 +146,7 @@ pub(crate) struct History {
     pub(crate) after: u64,
     /// At most this many events
     #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<NonZeroUsize>,
     /// Show payloads too, as far as they fit on a line
     #[arg(long)]
     pub(crate) payloads: bool,

@@ -3,7 +3,8 @@
 //!
 //! Most of it is the command itself, [`run`]. Two parts are of use to programs too:
 //! [`operations`], which derives from a history what an execution did and what it
-//! waits for, and [`Timeline`], which draws that as text or as SVG.
+//! waits for, and [`Timeline`], which draws that as text, as wide as the terminal
+//! ([`terminal_columns`]) or otherwise, or as SVG.
 //!
 //! The crate reads and writes stores only through the storage contract and the
 //! runtime's client; it runs no orchestration code.
@@ -25,4 +26,5 @@ mod timeline;
 
 pub use command::run;
 pub use operation::{Operation, OperationEnd, OperationOutcome, operations};
+pub use output::terminal_columns;
 pub use timeline::{Mark, Timeline};

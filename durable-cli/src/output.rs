@@ -99,8 +99,8 @@ impl Output {
     }
 }
 
-/// How wide the terminal is.
-pub(crate) fn columns() -> usize {
+/// How wide the terminal is: as `COLUMNS` says, or as it is, or 100 columns.
+pub fn terminal_columns() -> usize {
     let told = std::env::var("COLUMNS")
         .ok()
         .and_then(|text| text.parse().ok());

@@ -20,7 +20,7 @@ fn said(lines: &[String]) -> Vec<&str> {
     lines
         .iter()
         .filter(|line| said(line).is_some())
-        .filter_map(|line| line.splitn(2, "process ").nth(1)?.split_once("  "))
+        .filter_map(|line| line.split_once("process ")?.1.split_once("  "))
         .map(|(_, said)| said)
         .collect()
 }

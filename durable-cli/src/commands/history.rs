@@ -1,5 +1,7 @@
 //! `durable history`: events with their times and what they answer.
 
+use std::num::NonZeroUsize;
+
 use durable_core::{CommandNumbering, Event, EventId, HistoryEntry};
 use serde_json::json;
 
@@ -23,7 +25,7 @@ pub(crate) async fn history(
     let record = read::record(store, &args.id).await?;
     let execution_id = read::execution(store, &record, args.execution).await?;
     let after = EventId::new(args.after);
-    let wanted = args.limit.unwrap_or(usize::MAX);
+    let wanted = args.limit.map_or(usize::MAX, NonZeroUsize::get);
     // Commands are counted from the first event, so that is where reading begins.
     let until = wanted.saturating_add(usize::try_from(args.after).unwrap_or(usize::MAX));
     let entries = read::entries(

@@ -33,19 +33,20 @@ pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(
 
 async fn page(store: &Store, list: &List) -> Result<InstancePage, CliError> {
     let filter = list.filter.to_filter();
+    let limit = list.limit.get();
     let mut found = InstancePage {
         next: list.after.as_deref().map(InstanceId::from),
         ..InstancePage::default()
     };
     loop {
-        let max = PAGE.min(list.limit - found.instances.len());
+        let max = PAGE.min(limit - found.instances.len());
         let next = store
             .provider()
             .instances(&filter, found.next.as_ref(), max);
         let page = next.await?;
         found.instances.extend(page.instances);
         found.next = page.next;
-        if found.next.is_none() || found.instances.len() >= list.limit {
+        if found.next.is_none() || found.instances.len() >= limit {
             return Ok(found);
         }
     }

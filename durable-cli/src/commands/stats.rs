@@ -83,29 +83,38 @@ impl Counts {
     }
 }
 
+/// A column for each status that there is.
 fn table(counts: &BTreeMap<Name, Counts>) -> Table {
-    let mut table = Table::new(&[
-        "orchestration",
-        "pending",
-        "running",
-        "suspended",
-        "completed",
-        "failed",
-        "terminated",
-        "blocked",
-        "events",
-        "oldest",
-    ]);
+    let is_there = |status: &StatusKind| counts.values().any(|counts| counts.of(*status) > 0);
+    let statuses: Vec<StatusKind> = StatusKind::ALL.into_iter().filter(is_there).collect();
+    let mut head = vec!["orchestration"];
+    head.extend(statuses.iter().map(|status| title(*status)));
+    head.extend(["blocked", "events", "oldest"]);
+    let mut table = Table::new(&head);
     for (name, counts) in counts {
         let oldest = counts.oldest_open_ms;
         let oldest = oldest.map(|at_ms| span(now_ms().saturating_sub(at_ms)));
-        let statuses = StatusKind::ALL.map(|status| Cell::from(counts.of(status).to_string()));
         let mut row = vec![Cell::from(name.to_string())];
-        row.extend(statuses);
+        row.extend(
+            statuses
+                .iter()
+                .map(|status| counts.of(*status).to_string().into()),
+        );
         row.push(counts.blocked.to_string().into());
         row.push(counts.events.to_string().into());
         row.push(oldest.unwrap_or_default().into());
         table.add(row);
     }
     table
+}
+
+const fn title(status: StatusKind) -> &'static str {
+    match status {
+        StatusKind::Pending => "pending",
+        StatusKind::Running => "running",
+        StatusKind::Suspended => "suspended",
+        StatusKind::Completed => "completed",
+        StatusKind::Failed => "failed",
+        StatusKind::Terminated => "terminated",
+    }
 }

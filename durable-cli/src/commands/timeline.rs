@@ -8,7 +8,7 @@ use super::view;
 use crate::args::TimelineArgs;
 use crate::error::CliError;
 use crate::operation::operations;
-use crate::output::{Output, columns};
+use crate::output::{Output, terminal_columns};
 use crate::read;
 use crate::store::Store;
 use crate::time::now_ms;
@@ -50,6 +50,6 @@ pub(crate) async fn timeline(
     }
     match &args.svg {
         Some(path) => output.line(&format!("wrote {}", path.display())),
-        None => output.text(&picture.to_text(args.width.unwrap_or_else(columns))),
+        None => output.text(&picture.to_text(args.width.unwrap_or_else(terminal_columns))),
     }
 }

@@ -17,7 +17,10 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<SqliteProvider, CliE
     };
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return refuse("it is a directory"),
-        Ok(metadata) if metadata.len() == 0 => return refuse("the file is empty"),
+        // Whoever creates it may have come no further yet.
+        Ok(metadata) if metadata.len() == 0 && missing == Missing::IsAnError => {
+            return refuse("the file is empty");
+        }
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             if missing == Missing::IsAnError {

@@ -1,8 +1,10 @@
 //! `list`, `show`, `history`, `timeline`, `stats`, `check`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::support::{Place, shape};
+use crate::support::{Place, WAITS, shape};
 
 fn record_shape() -> Value {
     json!({
@@ -117,6 +119,26 @@ async fn an_instance_says_what_it_waits_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_says_which_code_it_lacks() {
+    let place = Place::filled().await;
+    let node = place.node().await;
+    place
+        .durable(&["start", "waits", "new-1", "--at", "9.0.0"])
+        .done();
+    let lacking = node.client().instance(WAITS, "new-1");
+    lacking
+        .wait_until(|record| record.blocked.is_some())
+        .await
+        .unwrap();
+    node.shutdown(Duration::from_secs(5)).await;
+    let text = place.durable(&["show", "new-1"]).done();
+    assert!(text.contains("  blocked       not registered: "), "{text}");
+    assert!(text.contains("9.0.0"), "{text}");
+    let listed = place.durable(&["list", "--prefix", "new"]).done();
+    assert!(listed.contains("pending, blocked"), "{listed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_history_has_times_and_links() {
     let place = Place::filled().await;
     let text = place.durable(&["history", "quick-1", "--payloads"]).done();
@@ -224,6 +246,10 @@ async fn a_store_is_counted() {
     let text = place.durable(&["stats"]).done();
     assert!(text.contains(": 5 instances, "), "{text}");
     assert_eq!(text.lines().count(), 7);
+    assert!(
+        text.contains("orchestration  running  completed  failed  blocked"),
+        "{text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -270,10 +296,10 @@ async fn a_store_is_read_while_a_node_uses_it() {
     place
         .durable(&["raise", "waits-1", "approved", "--data", "true"])
         .done();
-    let waits = node.client().instance(crate::support::WAITS, "waits-1");
+    let waits = node.client().instance(WAITS, "waits-1");
     assert!(waits.wait().await.unwrap());
     assert_eq!(place.json(&["check"])["sound"], true);
-    node.shutdown(std::time::Duration::from_secs(5)).await;
+    node.shutdown(Duration::from_secs(5)).await;
 }
 
 /// Every row of the store, but for the histories.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use durable_cli::{Mark, Timeline};
+use durable_cli::{Mark, Timeline, terminal_columns};
 use durable_core::{EventId, ExecutionId, History};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{IdReuse, InstanceHandle, Runtime};
@@ -50,8 +50,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let killed_at_ms = run_and_kill(&path, &screen)?;
     resume(&path, &screen, killed_at_ms).await?;
     if !path.starts_with(folder.path()) {
-        let path = path.display();
-        println!("\nLook into it: cargo run -p durable-cli -- --store {path} show {ORDER}");
+        let picture = path.with_extension("svg");
+        println!(
+            "\nThe picture is in {}. Look into the store:",
+            picture.display()
+        );
+        println!(
+            "  cargo run -p durable-cli -- --store {} show {ORDER}",
+            path.display()
+        );
     }
     Ok(())
 }
@@ -118,7 +125,14 @@ async fn resume(path: &Path, screen: &Screen, killed_at_ms: u64) -> Result<(), B
     approve_when_asked(&order, screen).await?;
     let outcome = order.wait().await?;
     screen.say(&format!("the order ends: {outcome}"));
-    show(&order, &Ledger::beside(path), killed_at_ms).await?;
+    let timeline = timeline(&order, killed_at_ms).await?;
+    std::fs::write(path.with_extension("svg"), timeline.to_svg())?;
+    println!();
+    anstream::print!("{}", timeline.to_text(terminal_columns()));
+    println!("\nWhat the world saw, by idempotency key, each once:");
+    for line in Ledger::beside(path).lines()? {
+        println!("  {line}");
+    }
     node.shutdown(Duration::from_secs(1)).await;
     Ok(())
 }
@@ -139,26 +153,19 @@ async fn approve_when_asked(
     Ok(())
 }
 
-async fn show(
+async fn timeline(
     order: &InstanceHandle<Outcome>,
-    ledger: &Ledger,
     killed_at_ms: u64,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Timeline, Box<dyn Error>> {
     let page = order.history(ExecutionId::FIRST, EventId::UNASSIGNED, 1_000);
     let history = History {
         instance: order.id().clone(),
         execution_id: ExecutionId::FIRST,
         entries: page.await?.entries,
     };
-    let timeline = Timeline::of(&history, killed_at_ms).with_mark(Mark {
+    let mark = Mark {
         at_ms: killed_at_ms,
         label: "kill -9".into(),
-    });
-    println!();
-    anstream::print!("{}", timeline.to_text(screen::columns()));
-    println!("\nWhat the world saw, by idempotency key, each once:");
-    for line in ledger.lines()? {
-        println!("  {line}");
-    }
-    Ok(())
+    };
+    Ok(Timeline::of(&history, killed_at_ms).with_mark(mark))
 }

@@ -45,9 +45,3 @@ pub(crate) fn now_ms() -> u64 {
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     })
 }
-
-/// How wide the terminal says it is.
-pub(crate) fn columns() -> usize {
-    let columns = std::env::var("COLUMNS").ok();
-    columns.and_then(|text| text.parse().ok()).unwrap_or(100)
-}
