@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use durable_core::{CommandNumbering, Event, EventId, HistoryEntry};
+use durable_core::{Event, EventId, HistoryEntry};
 use serde_json::json;
 
+use super::describe::{Described, Describer};
 use super::view;
 use crate::args::History as HistoryArgs;
 use crate::error::CliError;
@@ -36,14 +37,14 @@ pub(crate) async fn history(
         until,
     );
     let entries = entries.await?;
-    let mut numbering = CommandNumbering::default();
-    let numbered = entries
+    let mut describer = Describer::default();
+    let described = entries
         .iter()
-        .map(|entry| (entry, numbering.number(&entry.event)))
+        .map(|entry| (entry, describer.next(entry)))
         .filter(|(entry, _)| entry.event_id() > after);
     if output.is_json {
-        let events: Vec<_> = numbered
-            .map(|(entry, command)| view::entry(entry, command))
+        let events: Vec<_> = described
+            .map(|(entry, described)| view::entry(entry, described.command))
             .collect();
         return output.json(&json!({
             "instance": record.instance,
@@ -57,12 +58,12 @@ pub(crate) async fn history(
     }
     let mut table = Table::new(&head);
     let began = entries.first().map_or(0, |entry| entry.recorded_at_ms);
-    for (entry, command) in numbered {
+    for (entry, Described { command, what }) in described {
         let source = entry.event.source_event_id();
         let mut row: Vec<Cell> = vec![
             format!("{:>5}", entry.event_id().get()).into(),
             clock(entry.recorded_at_ms).into(),
-            span(entry.recorded_at_ms - began).into(),
+            span(entry.recorded_at_ms.saturating_sub(began)).into(),
             source
                 .map_or_else(String::new, |id| format!("← {id}"))
                 .into(),
@@ -70,7 +71,7 @@ pub(crate) async fn history(
                 command.map_or_else(String::new, |command| command.to_string()),
                 DIM,
             ),
-            entry.event.to_string().into(),
+            what.into(),
         ];
         if args.payloads {
             let payload = payload(entry).unwrap_or_default();

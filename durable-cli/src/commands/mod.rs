@@ -1,6 +1,7 @@
 //! The commands, one file each or one file for those that are alike.
 
 mod check;
+mod describe;
 mod export;
 mod history;
 mod import;

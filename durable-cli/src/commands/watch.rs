@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{InstanceFilter, InstanceRecord, Interest, WakeSeq};
-use durable_core::{CommandNumbering, EventId, ExecutionId, InstanceId};
+use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::time::Instant;
 
+use super::describe::{Described, Describer};
 use super::view;
 use crate::args::Watch;
 use crate::error::CliError;
@@ -44,7 +45,7 @@ pub(crate) async fn watch(store: &Store, output: Output, watch: &Watch) -> Resul
 struct Shown {
     execution_id: ExecutionId,
     last: EventId,
-    numbering: CommandNumbering,
+    describer: Describer,
 }
 
 impl Shown {
@@ -52,7 +53,7 @@ impl Shown {
         Self {
             execution_id,
             last: EventId::UNASSIGNED,
-            numbering: CommandNumbering::default(),
+            describer: Describer::default(),
         }
     }
 }
@@ -89,7 +90,7 @@ async fn news(
 ) -> Result<(), CliError> {
     let entries = read::entries(store, instance, shown.execution_id, shown.last, usize::MAX);
     for entry in entries.await? {
-        let command = shown.numbering.number(&entry.event);
+        let Described { command, what } = shown.describer.next(&entry);
         shown.last = entry.event_id();
         if output.is_json {
             output.json_line(&view::entry(&entry, command))?;
@@ -97,11 +98,10 @@ async fn news(
         }
         let command = command.map_or_else(String::new, |command| format!("  {command}"));
         output.line(&format!(
-            "{}  {:>2}.{:<4} {}{DIM}{command}{DIM:#}",
+            "{}  {:>2}.{:<4} {what}{DIM}{command}{DIM:#}",
             clock(entry.recorded_at_ms),
             shown.execution_id.get(),
             entry.event_id().get(),
-            harmless(&entry.event.to_string())
         ))?;
     }
     Ok(())

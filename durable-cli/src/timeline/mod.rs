@@ -98,7 +98,7 @@ impl Timeline {
             .map(|operation| Row::of(operation, end_ms))
             .collect();
         Self {
-            title: title(history, end_ms - begin_ms),
+            title: title(history, end_ms.saturating_sub(begin_ms)),
             begin_ms,
             end_ms,
             rows,
@@ -131,7 +131,7 @@ impl Row {
             .end
             .as_ref()
             .map_or(picture_end_ms, |end| end.at_ms);
-        let length = span(end_ms - operation.begun_at_ms);
+        let length = span(end_ms.saturating_sub(operation.begun_at_ms));
         let (state, note) = match operation.end.as_ref().map(|end| &end.outcome) {
             None if operation.is_certain => (State::Open, "open".to_owned()),
             None => (State::Open, "perhaps open".to_owned()),

@@ -55,7 +55,7 @@ pub(super) fn ticks(length_ms: u64, most: u64) -> impl Iterator<Item = u64> {
 /// The place of a moment on `cells` cells.
 pub(super) fn place(at_ms: u64, begin_ms: u64, end_ms: u64, cells: usize) -> usize {
     let length = u128::from(end_ms.saturating_sub(begin_ms).max(1));
-    let offset = u128::from(at_ms.clamp(begin_ms, end_ms) - begin_ms);
+    let offset = u128::from(at_ms.min(end_ms).saturating_sub(begin_ms));
     let last = cells.saturating_sub(1);
     let place = offset * last as u128 / length;
     usize::try_from(place).unwrap_or(last).min(last)

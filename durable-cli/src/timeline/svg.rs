@@ -71,10 +71,10 @@ fn bottom(timeline: &Timeline) -> usize {
 }
 
 fn axis(svg: &mut String, timeline: &Timeline) {
-    let length = timeline.end_ms - timeline.begin_ms;
+    let length = timeline.end_ms.saturating_sub(timeline.begin_ms);
     let bottom = bottom(timeline);
     for tick in ticks(length, (BARS / TICK_DISTANCE) as u64) {
-        let x = x_of(timeline, timeline.begin_ms + tick);
+        let x = x_of(timeline, timeline.begin_ms.saturating_add(tick));
         put(
             svg,
             format_args!(r#"<line class="grid" x1="{x}" y1="52" x2="{x}" y2="{bottom}"/>"#),
@@ -88,7 +88,7 @@ fn axis(svg: &mut String, timeline: &Timeline) {
 
 fn bar(svg: &mut String, timeline: &Timeline, row: &Row, y: usize) {
     let from = x_of(timeline, row.begin_ms);
-    let width = (x_of(timeline, row.end_ms) - from).max(3);
+    let width = x_of(timeline, row.end_ms).saturating_sub(from).max(3);
     let text_y = y + 16;
     put(
         svg,

@@ -7,11 +7,12 @@ use durable_core::CommandKind;
 
 use super::scale::{place, ticks};
 use super::{Row, State, Timeline};
-use crate::table::{clipped, padded};
+use crate::table::{clipped, harmless, padded};
 use crate::time::span;
 
-/// How wide a label may be, and how wide the bars are at least.
+/// How wide a label and a note may be, and how wide the bars are at least.
 const MOST_LABEL: usize = 28;
+const MOST_NOTE: usize = 18;
 const LEAST_BARS: usize = 20;
 /// How far apart two ticks are at least.
 const TICK_COLUMNS: usize = 10;
@@ -23,13 +24,15 @@ struct Layout {
     id: usize,
     label: usize,
     bars: usize,
-    note: usize,
 }
 
 pub(super) fn draw(timeline: &Timeline, columns: usize) -> String {
     let layout = Layout::of(timeline, columns);
     let mut text = String::new();
-    line(&mut text, &format!("{BOLD}{}{BOLD:#}", timeline.title));
+    line(
+        &mut text,
+        &format!("{BOLD}{}{BOLD:#}", harmless(&timeline.title)),
+    );
     line(&mut text, &axis(timeline, &layout));
     for row in &timeline.rows {
         line(&mut text, &drawn(row, timeline, &layout));
@@ -41,7 +44,7 @@ pub(super) fn draw(timeline: &Timeline, columns: usize) -> String {
         let at = mark.at_ms.saturating_sub(timeline.begin_ms);
         line(
             &mut text,
-            &format!("{DIM}┊ {}: {}{DIM:#}", span(at), mark.label),
+            &format!("{DIM}┊ {}: {}{DIM:#}", span(at), harmless(&mark.label)),
         );
     }
     text
@@ -59,12 +62,11 @@ impl Layout {
         let label = widest(|row| row.label.chars().count()).unwrap_or(0);
         let note = widest(|row| row.note.chars().count()).unwrap_or(0);
         let label = label.min(MOST_LABEL);
-        let taken = id + label + note + 4;
+        let taken = id + label + note.min(MOST_NOTE) + 4;
         Self {
             id,
             label,
             bars: columns.saturating_sub(taken).max(LEAST_BARS),
-            note,
         }
     }
 
@@ -74,7 +76,7 @@ impl Layout {
 }
 
 fn axis(timeline: &Timeline, layout: &Layout) -> String {
-    let length = timeline.end_ms - timeline.begin_ms;
+    let length = timeline.end_ms.saturating_sub(timeline.begin_ms);
     let mut axis = String::new();
     let most = layout.bars / TICK_COLUMNS;
     for tick in ticks(length, most as u64) {
@@ -98,7 +100,8 @@ fn axis(timeline: &Timeline, layout: &Layout) -> String {
 fn drawn(row: &Row, timeline: &Timeline, layout: &Layout) -> String {
     let (begin_ms, end_ms) = (timeline.begin_ms, timeline.end_ms);
     let at = |at_ms| place(at_ms, begin_ms, end_ms, layout.bars);
-    let (from, to) = (at(row.begin_ms), at(row.end_ms));
+    let from = at(row.begin_ms);
+    let to = at(row.end_ms).max(from);
     let style = row.state.style();
     let is_marked = |cell| timeline.marks.iter().any(|mark| at(mark.at_ms) == cell);
     let blank = |cells: std::ops::Range<usize>| -> String {
@@ -120,7 +123,7 @@ fn drawn(row: &Row, timeline: &Timeline, layout: &Layout) -> String {
         padded(&clipped(&row.label, layout.label), layout.label),
         blank(0..from),
         blank(to + 1..layout.bars),
-        padded(&row.note, layout.note).trim_end(),
+        clipped(&row.note, MOST_NOTE),
         id = layout.id,
     )
 }

@@ -158,7 +158,7 @@ async fn a_history_has_times_and_links() {
             .iter()
             .map(|cell| cell.trim())
             .collect::<Vec<_>>(),
-        ["← 2", "ActivityCompleted of event 2", "42"]
+        ["← 2", "ActivityCompleted `double`", "42"]
     );
 
     let after = place.json(&["history", "quick-1", "--after", "2", "--limit", "1"]);
@@ -173,6 +173,12 @@ async fn a_history_has_times_and_links() {
     assert_eq!(shape(&after), expected);
     assert_eq!(after["events"].as_array().unwrap().len(), 1);
     assert_eq!(after["events"][0]["event"], 3);
+
+    let waits = place.durable(&["history", "waits-1"]).done();
+    assert!(
+        waits.contains("Timer(0)             TimerCreated 1 d, due "),
+        "{waits}"
+    );
 
     let latest = place.json(&["history", "rounds-1"]);
     assert_eq!(latest["execution"], 3);
