@@ -22,6 +22,9 @@ pub mod testing {}
 #[doc = include_str!("../../docs/operating.md")]
 pub mod operating {}
 
+#[doc = include_str!("../../docs/command.md")]
+pub mod command {}
+
 #[doc = include_str!("../../docs/replay.md")]
 pub mod replay {}
 

@@ -5,6 +5,7 @@
 //! changed. Events of an execution that was purged in between are not shown.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, InstanceRecord, Interest, WakeSeq};
 use durable_core::{EventId, ExecutionId, InstanceId};
@@ -21,23 +22,37 @@ use crate::table::{counted, harmless};
 use crate::time::clock;
 
 pub(crate) async fn watch(store: &Store, output: Output, watch: &Watch) -> Result<(), CliError> {
-    let deadline = watch.bound.map(|bound| Instant::now() + bound);
+    let pace = Pace {
+        every: watch.every,
+        deadline: watch.bound.map(|bound| Instant::now() + bound),
+    };
     let watching = async {
         match &watch.id {
-            Some(id) => one(store, output, id, watch).await,
-            None => all(store, output, watch).await,
-        }
-    };
-    let over = async {
-        match deadline {
-            Some(deadline) => tokio::time::sleep_until(deadline).await,
-            None => std::future::pending().await,
+            Some(id) => one(store, output, id, pace).await,
+            None => all(store, output, pace).await,
         }
     };
     tokio::select! {
         result = watching => result,
-        () = over => Ok(()),
         _ = tokio::signal::ctrl_c() => Ok(()),
+    }
+}
+
+/// When to look again. There is always a first look.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    every: Duration,
+    deadline: Option<Instant>,
+}
+
+impl Pace {
+    /// How long until the next look; `None` if there is to be none.
+    fn next(self) -> Option<Duration> {
+        let Some(deadline) = self.deadline else {
+            return Some(self.every);
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then(|| self.every.min(left))
     }
 }
 
@@ -58,7 +73,7 @@ impl Shown {
     }
 }
 
-async fn one(store: &Store, output: Output, id: &str, watch: &Watch) -> Result<(), CliError> {
+async fn one(store: &Store, output: Output, id: &str, pace: Pace) -> Result<(), CliError> {
     let mut record = read::record(store, id).await?;
     let mut shown = Shown::of(record.execution_id);
     let interest = Interest::Instance(record.instance.clone());
@@ -73,8 +88,11 @@ async fn one(store: &Store, output: Output, id: &str, watch: &Watch) -> Result<(
         if record.status.kind().is_ended() {
             return changed(output, &record);
         }
+        let Some(wait) = pace.next() else {
+            return Ok(());
+        };
         let woken = store.provider().wait(None, &interest, seen);
-        if let Ok(woken) = tokio::time::timeout(watch.every, woken).await {
+        if let Ok(woken) = tokio::time::timeout(wait, woken).await {
             seen = woken?;
         }
         record = read::record(store, id).await?;
@@ -107,7 +125,7 @@ async fn news(
     Ok(())
 }
 
-async fn all(store: &Store, output: Output, watch: &Watch) -> Result<(), CliError> {
+async fn all(store: &Store, output: Output, pace: Pace) -> Result<(), CliError> {
     let mut known: BTreeMap<InstanceId, InstanceRecord> = BTreeMap::new();
     loop {
         let records = read::records(store, &InstanceFilter::default()).await?;
@@ -120,7 +138,10 @@ async fn all(store: &Store, output: Output, watch: &Watch) -> Result<(), CliErro
             .into_iter()
             .map(|record| (record.instance.clone(), record))
             .collect();
-        tokio::time::sleep(watch.every).await;
+        let Some(wait) = pace.next() else {
+            return Ok(());
+        };
+        tokio::time::sleep(wait).await;
     }
 }
 

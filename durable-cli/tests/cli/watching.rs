@@ -60,7 +60,7 @@ async fn an_ended_instance_is_shown_once_with_all_of_its_events() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_instances_are_watched_for_a_while() {
     let place = Place::filled().await;
-    let text = place.durable(&["watch", "--for", "300ms"]).done();
+    let text = place.durable(&["watch", "--for", "1ms"]).done();
     assert_eq!(text.lines().count(), 5, "{text}");
     assert!(text.contains("quick-1  completed  4 events"), "{text}");
 }

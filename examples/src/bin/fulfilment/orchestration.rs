@@ -22,7 +22,7 @@ pub(crate) const WAITING: &str = "waiting for approval";
 /// How long a customer may change their mind.
 const COOLING_OFF: Duration = Duration::from_secs(1);
 /// How long an approval is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
