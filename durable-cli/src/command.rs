@@ -42,7 +42,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
         clap_complete::generate(shell, &mut Cli::command(), "durable", &mut script);
         return output.text(&String::from_utf8_lossy(&script));
     }
-    let store = open(&global, missing(&command))?;
+    let store = open(&global, missing(&command)).await?;
     match command {
         Command::List(list) => commands::list(&store, output, &list).await,
         Command::Show(instance) => commands::show(&store, output, &instance.id).await,
@@ -78,9 +78,9 @@ fn missing(command: &Command) -> Missing {
     }
 }
 
-fn open(global: &Global, missing: Missing) -> Result<Store, CliError> {
+async fn open(global: &Global, missing: Missing) -> Result<Store, CliError> {
     let location = global.store.as_ref().ok_or(CliError::NoStore)?;
-    Store::open(location, missing)
+    Store::open(location, missing).await
 }
 
 #[cfg(test)]

@@ -18,12 +18,13 @@ use durable_runtime::Client;
 use crate::error::CliError;
 
 /// Where a store is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Location {
     Sqlite(PathBuf),
-    /// A kind of store that this build does not know.
-    Other {
+    /// An address of another kind: `redis://…`.
+    Url {
         scheme: String,
+        rest: String,
     },
 }
 
@@ -36,21 +37,33 @@ impl FromStr for Location {
             return Ok(Self::Sqlite(path.into()));
         }
         Ok(match text.split_once("://") {
-            Some((scheme, _)) => Self::Other {
+            Some((scheme, rest)) => Self::Url {
                 scheme: scheme.into(),
+                rest: rest.into(),
             },
             None => Self::Sqlite(text.into()),
         })
     }
 }
 
+/// Without user and password.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sqlite(path) => path.display().fmt(f),
-            // The rest of a URL may hold a password.
-            Self::Other { scheme } => write!(f, "{scheme}://…"),
+            Self::Url { scheme, rest } => {
+                let host = rest
+                    .rsplit_once('@')
+                    .map_or(rest.as_str(), |(_, host)| host);
+                write!(f, "{scheme}://{host}")
+            }
         }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{self}`")
     }
 }
 
@@ -80,7 +93,7 @@ pub(crate) struct Soundness {
 }
 
 impl Store {
-    pub(crate) fn open(location: &Location, missing: Missing) -> Result<Self, CliError> {
+    pub(crate) async fn open(location: &Location, missing: Missing) -> Result<Self, CliError> {
         match location {
             Location::Sqlite(path) => {
                 let sqlite = sqlite::open(path, missing)?;
@@ -90,7 +103,7 @@ impl Store {
                     location: location.clone(),
                 })
             }
-            Location::Other { scheme } => Err(CliError::NotBuiltIn {
+            Location::Url { scheme, .. } => Err(CliError::NotBuiltIn {
                 scheme: scheme.clone(),
             }),
         }
@@ -108,7 +121,7 @@ impl Store {
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.location {
             Location::Sqlite(path) => Some(sqlite::bytes(path)),
-            Location::Other { .. } => None,
+            Location::Url { .. } => None,
         }
     }
 
@@ -139,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_password_in_a_url_is_not_shown() {
-        let location: Location = match "redis://:secret@host/0".parse() {
-            Ok(location) => location,
-            Err(never) => match never {},
-        };
-        assert!(!format!("{location} {location:?}").contains("secret"));
+        let Ok(location) = "redis://user:p@ss@host:6379/0".parse::<Location>();
+        assert_eq!(
+            format!("{location} {location:?}"),
+            "redis://host:6379/0 `redis://host:6379/0`"
+        );
     }
 }
