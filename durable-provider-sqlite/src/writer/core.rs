@@ -14,11 +14,11 @@ use durable_core::provider::ProviderError;
 use rusqlite::Connection;
 
 use super::busy;
-use super::checkpoint::LogWatch;
+use super::checkpoint::{self, LogWatch};
 use super::file::FileIdentity;
 use super::job::BoxedJob;
 use crate::connection;
-use crate::error::{Fault, of_statement, spoils_connection};
+use crate::error::{Fault, of_opening, of_statement, spoils_connection};
 use crate::lock::SessionLocks;
 use crate::options::SqliteOptions;
 use crate::statistics::Counters;
@@ -171,6 +171,10 @@ impl Core {
     }
 
     /// Opens the file again after a connection was closed for its errors.
+    ///
+    /// After a sync that failed, what the file reads as may be in the memory of the
+    /// operating system only, and will not be written by the next sync. So the log
+    /// is moved into the file before anybody is told what is there.
     fn open_again(&mut self) -> Result<(), ProviderError> {
         if self.connection.is_some() {
             return Ok(());
@@ -179,7 +183,15 @@ impl Core {
             return Err(closed());
         };
         place.file.check()?;
-        self.connection = Some(connection::open_writer(&place.path, &self.options)?);
+        let connection = connection::open_writer(&place.path, &self.options)?;
+        let is_moved =
+            checkpoint::shorten(&connection).map_err(|error| of_opening(&place.path, &error))?;
+        if !is_moved {
+            return Err(ProviderError::Unavailable {
+                reason: "readers keep the log from being moved into the file".into(),
+            });
+        }
+        self.connection = Some(connection);
         self.data_version = None;
         Ok(())
     }
