@@ -62,6 +62,8 @@ pub(crate) enum CliError {
     Unsound { findings: usize },
     /// Some of the instances could not be steered; each was told.
     SomeFailed { failed: usize, of: usize },
+    /// A command for certain instances names none, or names them in two ways.
+    WhichInstances { are_named: bool },
     /// The screen is gone, or the program cannot work here.
     Output(std::io::Error),
 }
@@ -90,6 +92,7 @@ impl CliError {
             Self::PurgeNeedsFilter => "purge_needs_filter",
             Self::Unsound { .. } => "unsound",
             Self::SomeFailed { .. } => "some_failed",
+            Self::WhichInstances { .. } => "which_instances",
             Self::Output(_) => "output",
         }
     }
@@ -125,6 +128,10 @@ impl CliError {
             }
             Self::Unsound { .. } => {
                 "suspend what is named above, and restore it from a backup".into()
+            }
+            Self::WhichInstances { .. } => {
+                "name them, or say which: `--status suspended`, `--name order`, `--prefix eu-`"
+                    .into()
             }
             Self::SomeFailed { .. } | Self::Output(_) => return None,
         })
@@ -212,6 +219,10 @@ impl fmt::Display for CliError {
             Self::PurgeNeedsFilter => f.write_str("this would remove everything that has ended"),
             Self::Unsound { findings } => write!(f, "the store is damaged in {findings} places"),
             Self::SomeFailed { failed, of } => write!(f, "{failed} of {of} were refused"),
+            Self::WhichInstances { are_named: true } => {
+                f.write_str("instances are named and described at once: nothing was done")
+            }
+            Self::WhichInstances { are_named: false } => f.write_str("no instance is named"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }
