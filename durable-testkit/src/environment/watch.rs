@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, FiredTimers, Interest, Message, MessageBody, OutgoingMessage, Provider,
     ProviderError, ReadyInstances, SessionId, SessionOptions, StatusKind, TurnCommit, WakeSeq,
-    WorkBatch,
+    WorkBatch, WorkKey, WorkSettlement,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Name};
 use durable_runtime::{Clock, TokioClock};
@@ -23,7 +23,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::conductor::Chosen;
 use super::gate::Gate;
-use super::moment::AtEvent;
+use super::moment::{AtEvent, name_of};
 use crate::{Layer, MemoryProvider};
 
 /// So many times in a row the node is given a chance to do something before it is
@@ -143,20 +143,36 @@ impl Watched {
         }
     }
 
+    /// Something is to happen at a moment.
+    pub(super) fn when(&self, moment: AtEvent, accident: Accident) {
+        self.state().accidents.push((moment, accident));
+    }
+
+    /// Whether the node is to die before this result is stored, in whatever way.
+    fn is_in_vain(&self, call: &WorkKey) -> bool {
+        let mut state = self.state();
+        let is_meant = |(moment, _): &(AtEvent, Accident)| moment.is_result_of(call);
+        let place = state.accidents.iter().position(is_meant);
+        place.map(|place| state.accidents.remove(place)).is_some()
+    }
+
     /// The accidents whose moment comes with these entries, before they are stored
     /// or after.
-    fn due(&self, recorded: &[Recorded], is_stored: bool) -> Vec<(InstanceId, Accident)> {
+    fn due(&self, entries: &[Recorded], is_stored: bool) -> Vec<(InstanceId, Accident)> {
         let mut due = Vec::new();
         let mut state = self.state();
-        for Recorded {
-            instance, entry, ..
-        } in recorded
-        {
-            state.accidents.retain_mut(|(moment, accident)| {
+        let State {
+            accidents,
+            recorded,
+            ..
+        } = &mut *state;
+        for entry in entries {
+            accidents.retain_mut(|(moment, accident)| {
                 let is_meant = matches!(accident, Accident::CrashBefore) != is_stored;
-                let has_come = is_meant && moment.has_come(instance, entry);
+                let named = |entry| name_of(entry, &mut recorded.iter().chain(entries));
+                let has_come = is_meant && moment.has_come(entry, named);
                 if has_come {
-                    due.push((instance.clone(), accident.clone()));
+                    due.push((entry.instance.clone(), accident.clone()));
                 }
                 !has_come
             });
@@ -281,6 +297,20 @@ impl Layer for Watch {
         state.keep_work(std::mem::take(&mut batch.work));
         batch.work = state.passing_work(max);
         Ok(batch)
+    }
+
+    async fn settle_work(
+        &self,
+        settlements: Vec<WorkSettlement>,
+        now_ms: u64,
+    ) -> Result<Vec<bool>, ProviderError> {
+        self.outlive().await;
+        for settlement in &settlements {
+            if self.watched.is_in_vain(&settlement.lease.key) {
+                return self.die().await;
+            }
+        }
+        self.watched.store.settle_work(settlements, now_ms).await
     }
 
     async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {

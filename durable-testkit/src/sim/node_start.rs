@@ -7,8 +7,8 @@ use durable_runtime::{Registry, RuntimeOptions};
 
 use super::life::Life;
 use super::plan::Fault;
-use super::random::Stream;
 use super::world::World;
+use crate::random::Stream;
 
 /// What a node runs, life after life.
 pub(crate) type Code = Arc<dyn Fn(&mut NodeStart) -> Registry + Send + Sync>;

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::random::SimRandom;
+use crate::random::Random;
 
 /// How often things go wrong. Counts are out of ten thousand calls to the store,
 /// unless they say something else.
@@ -70,7 +70,7 @@ impl FaultPlan {
     /// says: what hides behind one fault shows where another one is rare.
     pub fn drawn(seed: u64) -> Self {
         // Another stream than the one of the run itself.
-        let mut random = SimRandom::new(!seed);
+        let mut random = Random::new(!seed);
         let mut plan = Self::default();
         let counts = [
             &mut plan.unavailable,

@@ -18,8 +18,8 @@ use super::expect::{Expectations, Expected};
 use super::life::{Life, LifeKind};
 use super::link::Link;
 use super::node_start::{Code, NodeStart};
-use super::random::Stream;
 use super::world::World;
+use crate::random::Stream;
 
 type Drive = Box<
     dyn FnOnce(SimClient) -> Pin<Box<dyn Future<Output = Result<(), ClientError>> + Send>> + Send,
