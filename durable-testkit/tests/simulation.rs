@@ -23,7 +23,7 @@ use durable_testkit::{
 };
 
 /// How many seeds are tried.
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 50;
 
 fn simulate(seed: u64, scope: SimScope) -> SimReport {
     Simulation::new(seed)
@@ -61,14 +61,17 @@ fn two_seeds_give_two_runs() {
 }
 
 #[test]
-fn the_invariants_hold_for_a_fixed_set_of_seeds() {
+fn the_invariants_hold_for_a_fixed_set_of_seeds_that_meet_everything() {
     let mut totals = SimTotals::default();
+    let mut reports = Vec::new();
     for seed in 0..SEEDS {
         let report = simulate_all(seed);
         report.assert_ok();
         totals.add(&report);
+        reports.push(report);
     }
     assert!(totals.faults.len() > 12, "{:?}", totals.faults);
+    assert_everything_is_met(&reports);
 }
 
 /// Whether something of the kind is in one of the reports.
@@ -79,9 +82,8 @@ fn is_met(reports: &[SimReport], what: &str, outcome: &str) -> bool {
         .any(|line| line.outcome.contains(outcome))
 }
 
-#[test]
-fn the_standard_workload_meets_everything_that_can_happen() {
-    let reports: Vec<SimReport> = (0..30).map(simulate_all).collect();
+/// The standard workload leads to everything that can happen.
+fn assert_everything_is_met(reports: &[SimReport]) {
     let calls = [
         ("settle_work", "poisoned"),
         ("fetch_work", "audit"),
@@ -97,7 +99,7 @@ fn the_standard_workload_meets_everything_that_can_happen() {
         ("commit", "terminated"),
     ];
     for (what, outcome) in calls {
-        assert!(is_met(&reports, what, outcome), "{what}: {outcome}");
+        assert!(is_met(reports, what, outcome), "{what}: {outcome}");
     }
     let histories = || reports.iter().flat_map(|report| &report.snapshot.histories);
     let restarted = histories().any(|((id, execution), _)| {
