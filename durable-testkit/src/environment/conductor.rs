@@ -8,7 +8,7 @@ use durable_runtime::Clock;
 
 use super::gate::{Gate, Passage};
 use super::moment::AtEvent;
-use super::watch::{Accident, Watched};
+use super::watched::{Accident, Watched};
 use crate::random::Random;
 
 /// One choice in so many is a crash, if there may be one.

@@ -18,7 +18,7 @@ use super::builder::{TestEnvironmentBuilder, cannot};
 use super::conductor::Chosen;
 use super::error::EnvironmentError;
 use super::moment::AtEvent;
-use super::watch::{Accident, Watched, message};
+use super::watched::{Accident, Watched, message};
 use crate::MemoryProvider;
 
 /// A store, a node and virtual time, to test orchestrations in.

@@ -51,6 +51,8 @@ pub struct Interleavings {
 }
 
 /// An order of things in which a test fails.
+///
+/// See the example of [`Interleavings::crashes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterleavingFailure {
     /// The seed of the case that failed first.

@@ -5,7 +5,7 @@ use std::fmt;
 use durable_core::provider::WorkKey;
 use durable_core::{Event, EventId, EventKind, InstanceId, Name};
 
-use super::watch::Recorded;
+use super::watched::Recorded;
 
 /// A point in the life of an instance: the event at which it has come there.
 ///
