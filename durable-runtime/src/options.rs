@@ -63,8 +63,8 @@ impl Default for RuntimeOptions {
     fn default() -> Self {
         Self {
             node: "node".into(),
-            max_turns: 64,
-            max_activities: 64,
+            max_turns: 256,
+            max_activities: 256,
             queues: vec![None],
             cached_executions: 10_000,
             heartbeat_bound: Duration::from_secs(15),

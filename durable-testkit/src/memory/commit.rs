@@ -54,7 +54,9 @@ impl State {
         if let Some(instance) = self.instances.get_mut(id) {
             instance.must_run = false;
             instance.crashes = 0;
-            instance.inbox.retain(|seq, _| !turn.consumed.contains(seq));
+            for seq in &turn.consumed {
+                instance.inbox.remove(seq);
+            }
         }
         self.add_work(turn.new_work);
         for key in &turn.finished_work {
