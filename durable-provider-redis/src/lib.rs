@@ -60,8 +60,8 @@
 //!
 //! ```text
 //! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:bell
-//!     -@all +@read +@write +@scripting +@connection +publish +subscribe +wait -@dangerous
-//!     +info +config|get +cluster|slots
+//!     -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time
+//!     -@dangerous +info +config|get +cluster|slots
 //! ```
 //!
 //! Another host is spoken to in the clear only if [`RedisOptions::allow_plaintext`] says so.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_provider_redis::{RedisOptions, RedisProvider};
+use durable_provider_redis::RedisProvider;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     Runtime, RuntimeOptions,
@@ -42,8 +42,7 @@ async fn add(_: ActivityContext, number: u64) -> Result<u64, Failure> {
 
 /// Opens the store.
 pub(crate) async fn open(url: &str) -> RedisProvider {
-    let opening = RedisProvider::open_with(&[url], RedisOptions::default());
-    opening.await.unwrap()
+    RedisProvider::open(url).await.unwrap()
 }
 
 /// A node that runs them.
