@@ -33,7 +33,7 @@ impl Invocation {
         Self::new("git", arguments)
     }
 
-    fn new(program: &'static str, arguments: &[&str]) -> Self {
+    pub(crate) fn new(program: &'static str, arguments: &[&str]) -> Self {
         Self {
             program,
             arguments: arguments.iter().map(|&part| part.to_owned()).collect(),
