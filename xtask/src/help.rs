@@ -17,7 +17,7 @@ Usage: cargo xtask <command>
   bench peers         run the same workloads on other engines too; --help for its options
   bench instructions  count the instructions of the replay hot path; --accept for a new baseline
   sim --seeds <n>     simulate nodes over n seeds, with faults; --from <seed> to begin there
-  sim --seed <seed>   simulate one seed
+  sim --seed <seed>   simulate one seed; --scope <scope> for what shrinking left of it
   help                print this text";
 
 /// Prints the usage text.

@@ -135,3 +135,30 @@ async fn closures_share_state_and_handles_meet_strings() {
     stop(node).await;
     world.assert_done();
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_activity_can_be_replaced_whether_it_is_there_or_not() {
+    let world = World::new();
+    let production = Registry::builder()
+        .orchestration(SUM, sum)
+        .activity(ADD, |_: ActivityContext, _: (u32, u32)| async {
+            Err::<u32, _>(Failure::application("real", "must not run").not_retryable())
+        })
+        .build()
+        .unwrap();
+    let registry = Registry::builder()
+        .merge(production)
+        .replace_activity(ADD, add)
+        .replace_activity("other", add)
+        .build()
+        .unwrap();
+    let names: Vec<_> = registry.activity_names().cloned().collect();
+    assert_eq!(names, ["add", "other"]);
+    let node = world.node(&registry).await;
+    let sum = node.client().start(SUM, "sum-1", &vec![1, 2]).await;
+    assert_eq!(sum.unwrap().wait().await.unwrap(), 3);
+    stop(node).await;
+    world.assert_done();
+    let unnamed = Registry::builder().replace_activity("", add);
+    assert!(matches!(error(unnamed), RegistryError::InvalidName(_)));
+}

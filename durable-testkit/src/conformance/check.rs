@@ -28,6 +28,8 @@ pub(super) enum Needs {
     OpenAgain,
     /// That the check sets the store's time.
     VirtualClock,
+    /// That a commit can claim the work of any instance.
+    OnePartition,
 }
 
 /// Makes a [`Check`] of a function, under the function's name.

@@ -38,6 +38,7 @@ pub struct Conformance {
     clock: Clock,
     limits: Limits,
     patience: Duration,
+    is_partitioned: bool,
     only: Option<Vec<String>>,
 }
 
@@ -76,6 +77,7 @@ impl Conformance {
             clock: Clock::Virtual,
             limits: Limits::default(),
             patience: Duration::from_secs(10),
+            is_partitioned: false,
             only: None,
         }
     }
@@ -95,6 +97,13 @@ impl Conformance {
     /// How long a check waits for something that must come before it fails.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// The store is split into partitions that share no step: a commit claims work of its
+    /// own partition only. What needs more is not run.
+    pub fn partitioned(mut self) -> Self {
+        self.is_partitioned = true;
         self
     }
 
@@ -149,6 +158,11 @@ impl Conformance {
                     reason: "the store has a clock of its own",
                 };
             }
+            Needs::OnePartition if self.is_partitioned => {
+                return CheckOutcome::NotRun {
+                    reason: "a commit claims work of its own partition only",
+                };
+            }
             _ => {}
         }
         let stores = Arc::clone(&self.stores);
@@ -187,6 +201,7 @@ impl fmt::Debug for Conformance {
             .field("clock", &self.clock)
             .field("limits", &self.limits)
             .field("patience", &self.patience)
+            .field("is_partitioned", &self.is_partitioned)
             .field("only", &self.only)
             .finish_non_exhaustive()
     }

@@ -7,14 +7,13 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::limits;
 use super::state::{Instance, State};
 use super::wake::Topic;
 
 impl State {
     pub(super) fn commit(&mut self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
         check_request(&turn)?;
-        limits::check_turn(self.limits, &turn)?;
+        self.limits.check_turn(&turn)?;
         if let Some(refusal) = self.already_done_or_refused(&turn) {
             return Ok(refusal);
         }

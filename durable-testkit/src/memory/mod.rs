@@ -11,7 +11,6 @@
 mod client;
 mod commit;
 mod instances;
-mod limits;
 mod provider;
 mod purge;
 mod query;

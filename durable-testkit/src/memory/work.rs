@@ -6,7 +6,6 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
-use super::limits;
 use super::state::State;
 use super::wake::Topic;
 
@@ -57,7 +56,7 @@ impl State {
         settlements: Vec<WorkSettlement>,
     ) -> Result<Vec<bool>, ProviderError> {
         for settlement in &settlements {
-            limits::check_work_result(self.limits, &settlement.result)?;
+            self.limits.check_work_result(&settlement.result)?;
         }
         Ok(settlements
             .into_iter()

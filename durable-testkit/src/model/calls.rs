@@ -1,8 +1,9 @@
 //! The calls of a script, each made on both sides.
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider, ProviderError,
-    Purge, ReadyInstance, SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider,
+    ProviderError, Purge, ReadyInstance, SessionId, SessionOptions, TurnCommit, WorkResult,
+    WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -153,7 +154,11 @@ impl Play<'_> {
         let Some(held) = self.hands.instances.get_mut(&(node, instance)) else {
             return NOTHING;
         };
-        let turns = turn::build(turn, held, self.clock, now_ms);
+        let mut turns = turn::build(turn, held, self.clock, now_ms);
+        if !self.claims {
+            turns.model.claim = Claim::default();
+            turns.provider.claim = Claim::default();
+        }
         held.last_turn = Some(turns.clone());
         self.commit_on_both(node, instance, turns).await
     }

@@ -17,15 +17,18 @@ use crate::conformance::Clock;
 pub(super) struct Play<'a> {
     pub(super) sides: Pair<&'a dyn Provider>,
     pub(super) clock: Clock,
+    /// Whether commits may claim work.
+    pub(super) claims: bool,
     pub(super) virtual_now_ms: u64,
     pub(super) hands: Hands,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(sides: Pair<&'a dyn Provider>, clock: Clock) -> Self {
+    pub(super) fn new(sides: Pair<&'a dyn Provider>, clock: Clock, claims: bool) -> Self {
         Self {
             sides,
             clock,
+            claims,
             virtual_now_ms: 1_700_000_000_000,
             hands: Hands::default(),
         }

@@ -32,6 +32,7 @@ use crate::memory::{MemoryOptions, MemoryProvider, StoreClock};
 pub struct ModelTest {
     make: MakeProvider,
     clock: Clock,
+    is_partitioned: bool,
     cases: u32,
     max_steps: usize,
     seed: u64,
@@ -56,6 +57,7 @@ impl ModelTest {
         Self {
             make,
             clock: Clock::Virtual,
+            is_partitioned: false,
             cases: 256,
             max_steps: 40,
             seed: 0,
@@ -66,6 +68,13 @@ impl ModelTest {
     /// clock of its own, scripts do not let time pass.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// The store is split into partitions that share no step: commits of scripts claim no
+    /// work, because they could only claim that of their own partition.
+    pub fn partitioned(mut self) -> Self {
+        self.is_partitioned = true;
         self
     }
 
@@ -133,7 +142,8 @@ impl ModelTest {
                 model: &model as &dyn Provider,
                 provider: &*provider,
             };
-            Play::new(sides, self.clock).play(script).await
+            let play = Play::new(sides, self.clock, !self.is_partitioned);
+            play.play(script).await
         })
     }
 }
@@ -142,6 +152,7 @@ impl fmt::Debug for ModelTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelTest")
             .field("clock", &self.clock)
+            .field("is_partitioned", &self.is_partitioned)
             .field("cases", &self.cases)
             .field("max_steps", &self.max_steps)
             .field("seed", &self.seed)

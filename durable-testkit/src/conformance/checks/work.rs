@@ -20,7 +20,11 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Work, a_fetch_of_work_is_bounded),
     check!(Work, queues_are_separate),
     check!(Work, every_hand_out_of_work_has_a_higher_token),
-    check!(Work, a_commit_claims_the_oldest_work_of_all_instances),
+    check!(
+        Work,
+        a_commit_claims_the_oldest_work_of_all_instances,
+        needs OnePartition
+    ),
     check!(Work, a_commit_claims_from_its_queues_only),
     check!(Work, work_that_a_commit_claimed_is_held),
     check!(Work, a_dead_sessions_work_is_ready_with_the_crash_counted),

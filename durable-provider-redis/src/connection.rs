@@ -1,0 +1,209 @@
+//! Connections: to a plain server or to a cluster, with the same calls.
+//!
+//! Nothing is sent twice by itself: only the caller knows whether a call that may have
+//! happened can be made again. The client library is told not to retry; what was refused
+//! because a slot is moving is tried again here, because then nothing happened.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use durable_core::provider::ProviderError;
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use redis::cluster::ClusterClient;
+use redis::cluster_async::ClusterConnection;
+use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
+use redis::{Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisResult, Value};
+
+use crate::error::{self, Effect};
+use crate::options::RedisOptions;
+
+/// How often a call is tried that a moving slot refused.
+const MOVING_TRIES: u32 = 40;
+const MOVING_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where the store is.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    clients: Vec<Client>,
+}
+
+/// Connections that many calls share.
+pub(crate) enum Link {
+    Server {
+        lanes: Vec<ConnectionManager>,
+        next: AtomicUsize,
+    },
+    Cluster(ClusterConnection),
+}
+
+impl Nodes {
+    /// Takes addresses; those that would send passwords and payloads through a network in
+    /// the clear are refused unless that was asked for.
+    pub(crate) fn new(urls: &[&str], options: &RedisOptions) -> Result<Self, ProviderError> {
+        let mut clients = Vec::new();
+        for url in urls {
+            // The error of the library may repeat the address, and the password in it.
+            let info = url.into_connection_info().map_err(|_| {
+                unusable("the address is no redis://, rediss:// or unix:// address".into())
+            })?;
+            if let ConnectionAddr::Tcp(host, _) = info.addr()
+                && !is_loopback(host)
+                && !options.allow_plaintext
+            {
+                return Err(unusable(format!(
+                    "{host} would be spoken to without TLS: use rediss://, or set `allow_plaintext`"
+                )));
+            }
+            let client =
+                Client::open(info).map_err(|_| unusable("the address cannot be used".into()))?;
+            clients.push(client);
+        }
+        match clients.is_empty() {
+            true => Err(unusable("no address is given".into())),
+            false => Ok(Self { clients }),
+        }
+    }
+
+    /// Connects to the first node that answers.
+    pub(crate) async fn any(
+        &self,
+        options: &RedisOptions,
+    ) -> Result<ConnectionManager, ProviderError> {
+        let mut last = None;
+        for client in &self.clients {
+            match manager(client, options).await {
+                Ok(connection) => return Ok(connection),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.map_or_else(
+            || unusable("no address is given".into()),
+            |error| error::of_call(&error, Effect::Reads),
+        ))
+    }
+
+    /// Connections for calls.
+    pub(crate) async fn link(
+        &self,
+        is_cluster: bool,
+        options: &RedisOptions,
+    ) -> Result<Link, ProviderError> {
+        let refused = |error: redis::RedisError| error::of_call(&error, Effect::Reads);
+        if !is_cluster {
+            let mut lanes = vec![self.any(options).await?];
+            while lanes.len() < options.connections {
+                lanes.push(self.any(options).await?);
+            }
+            let next = AtomicUsize::new(0);
+            return Ok(Link::Server { lanes, next });
+        }
+        let infos = self
+            .clients
+            .iter()
+            .map(|client| client.get_connection_info().clone());
+        let client = ClusterClient::builder(infos)
+            .retries(0)
+            .connection_timeout(options.connect_bound)
+            .response_timeout(options.response_bound)
+            .build()
+            .map_err(refused)?;
+        let connection = client.get_async_connection().await.map_err(refused)?;
+        Ok(Link::Cluster(connection))
+    }
+
+    /// A connection for wake-ups, to the node with this number.
+    pub(crate) async fn listen(&self, number: usize) -> RedisResult<redis::aio::PubSub> {
+        let client = &self.clients[number % self.clients.len()];
+        client.get_async_pubsub().await
+    }
+}
+
+impl Link {
+    /// Sends a command; what a moving slot refused is sent again.
+    pub(crate) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
+        let mut tries = 0;
+        loop {
+            let answer = match self {
+                Self::Server { lanes, next } => {
+                    let mut lane = lane(lanes, next);
+                    lane.req_packed_command(command).await
+                }
+                Self::Cluster(connection) => connection.clone().req_packed_command(command).await,
+            };
+            let answer = answer.and_then(Value::extract_error);
+            tries += 1;
+            match answer {
+                Err(error) if error::is_moving(&error) && tries < MOVING_TRIES => {
+                    tokio::time::sleep(MOVING_PAUSE).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Sends a command and waits until this many replicas have it; says how many do.
+    pub(crate) async fn send_and_wait(
+        &self,
+        command: &Cmd,
+        slot: u16,
+        replicas: u32,
+        bound: Duration,
+    ) -> RedisResult<(Value, u32)> {
+        let mut pipeline = Pipeline::with_capacity(2);
+        pipeline.add_command(command.clone());
+        let millis = u64::try_from(bound.as_millis()).unwrap_or(u64::MAX);
+        pipeline.cmd("WAIT").arg(replicas).arg(millis);
+        let answers = match self {
+            Self::Server { lanes, next } => {
+                let mut lane = lane(lanes, next);
+                lane.req_packed_commands(&pipeline, 0, 2).await
+            }
+            Self::Cluster(connection) => {
+                let route = Route::new(slot, SlotAddr::Master);
+                let route = SingleNodeRoutingInfo::SpecificNode(route);
+                connection
+                    .clone()
+                    .route_pipeline(pipeline, 0, 2, route)
+                    .await
+            }
+        };
+        let mut answers = answers?.into_iter();
+        let answer = answers.next().unwrap_or(Value::Nil).extract_error()?;
+        let reached = match answers.next() {
+            Some(Value::Int(reached)) => u32::try_from(reached).unwrap_or(0),
+            _ => 0,
+        };
+        Ok((answer, reached))
+    }
+}
+
+fn lane(lanes: &[ConnectionManager], next: &AtomicUsize) -> ConnectionManager {
+    lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()].clone()
+}
+
+async fn manager(client: &Client, options: &RedisOptions) -> RedisResult<ConnectionManager> {
+    let config = ConnectionManagerConfig::new()
+        .set_connection_timeout(Some(options.connect_bound))
+        .set_response_timeout(Some(options.response_bound))
+        .set_number_of_retries(2)
+        .set_max_delay(Duration::from_millis(500));
+    client.get_connection_manager_with_config(config).await
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address: Result<std::net::IpAddr, _> = host.trim_matches(['[', ']']).parse();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn unusable(reason: String) -> ProviderError {
+    ProviderError::Unusable { reason }
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Server { .. } => "Server",
+            Self::Cluster(_) => "Cluster",
+        })
+    }
+}

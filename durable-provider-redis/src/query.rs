@@ -1,0 +1,228 @@
+//! Reading, with plain commands. Nothing here changes anything.
+
+use durable_core::provider::{
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, ProviderError,
+};
+use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
+use futures::future::try_join_all;
+use redis::{Cmd, FromRedisValue, Value};
+
+use crate::codec::entry_of;
+use crate::error::{self, Effect, unexpected};
+use crate::keys::Partition;
+use crate::record::{FIELDS, Record};
+use crate::store::Store;
+
+/// How many instances are looked at in one round.
+const PAGE: usize = 256;
+/// How many entries of a history one page has at most: the server answers others meanwhile.
+const LARGEST_PAGE: usize = 10_000;
+
+type EntryOfStream = (String, Vec<Vec<u8>>);
+
+impl Store {
+    pub(crate) async fn read<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, ProviderError> {
+        let value = self.link.send(command).await;
+        let value = value.map_err(|error| error::of_call(&error, Effect::Reads))?;
+        T::from_redis_value(value).map_err(unexpected)
+    }
+
+    pub(crate) async fn record(&self, id: &InstanceId) -> Result<Option<Record>, ProviderError> {
+        let key = self.partition(id).instance(id);
+        let mut command = redis::cmd("HMGET");
+        command.arg(key).arg(&FIELDS);
+        let value: Value = self.read(&command).await?;
+        Record::read(id, value)
+    }
+
+    pub(crate) async fn instance(
+        &self,
+        id: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError> {
+        if let Some(record) = self.record(id).await? {
+            return Ok(Some(record.instance));
+        }
+        let mut command = redis::cmd("ZSCORE");
+        command.arg(self.partition(id).index()).arg(id.as_str());
+        if self.read::<Option<f64>>(&command).await?.is_none() {
+            return Ok(None);
+        }
+        // It may have been started between the two looks.
+        match self.record(id).await? {
+            Some(record) => Ok(Some(record.instance)),
+            None => Err(ProviderError::Damaged {
+                reason: format!(
+                    "the record of `{id}` is gone although it was never purged: its key was \
+                     removed from the server"
+                ),
+            }),
+        }
+    }
+
+    pub(crate) async fn instances(
+        &self,
+        filter: &InstanceFilter,
+        after: Option<&InstanceId>,
+        max: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        let mut from = after.cloned();
+        let mut matching: Vec<InstanceRecord> = Vec::new();
+        while matching.len() <= max {
+            let ids = self.ids_after(from.as_ref()).await?;
+            let Some(last) = ids.last().cloned() else {
+                break;
+            };
+            let records = try_join_all(ids.iter().map(|id| self.record(id))).await?;
+            let records = records.into_iter().flatten().map(|record| record.instance);
+            matching.extend(records.filter(|record| filter.matches(record)));
+            from = Some(last);
+        }
+        let has_more = matching.len() > max;
+        matching.truncate(max);
+        let last = matching.last().map(|record| &record.instance).or(after);
+        Ok(InstancePage {
+            next: last.cloned().filter(|_| has_more),
+            instances: matching,
+        })
+    }
+
+    /// The next ids of all partitions, in order, none left out.
+    async fn ids_after(
+        &self,
+        after: Option<&InstanceId>,
+    ) -> Result<Vec<InstanceId>, ProviderError> {
+        let from = after.map_or_else(|| "-".to_owned(), |id| format!("({id}"));
+        let pages = self.partitions.iter().map(|partition| {
+            let mut command = redis::cmd("ZRANGEBYLEX");
+            command.arg(partition.index()).arg(&from).arg("+");
+            command.arg("LIMIT").arg(0).arg(PAGE);
+            async move { self.read::<Vec<String>>(&command).await }
+        });
+        let pages = try_join_all(pages).await?;
+        // Beyond the end of a full page there may be more of that partition.
+        let known_up_to = pages
+            .iter()
+            .filter(|page| page.len() == PAGE)
+            .filter_map(|page| page.last().cloned())
+            .min();
+        let mut ids: Vec<String> = pages.into_iter().flatten().collect();
+        ids.sort_unstable();
+        if let Some(known_up_to) = known_up_to {
+            ids.retain(|id| *id <= known_up_to);
+        }
+        Ok(ids.into_iter().map(InstanceId::from).collect())
+    }
+
+    pub(crate) async fn executions(
+        &self,
+        id: &InstanceId,
+    ) -> Result<Vec<ExecutionRecord>, ProviderError> {
+        let Some(record) = self.record(id).await? else {
+            return Ok(Vec::new());
+        };
+        let partition = self.partition(id);
+        let last = record.instance.execution_id.get();
+        let tails = (record.first_execution..=last).map(|execution| async move {
+            let execution_id = ExecutionId::new(execution);
+            let mut command = redis::cmd("XREVRANGE");
+            command.arg(partition.history(id, execution_id));
+            command.arg("+").arg("-").arg("COUNT").arg(1);
+            let entries: Vec<EntryOfStream> = self.read(&command).await?;
+            let last_event_id = match entries.first() {
+                Some((stream_id, _)) => event_id_of(stream_id)?,
+                None => EventId::UNASSIGNED,
+            };
+            Ok(ExecutionRecord {
+                execution_id,
+                last_event_id,
+            })
+        });
+        try_join_all(tails).await
+    }
+
+    pub(crate) async fn history(
+        &self,
+        id: &InstanceId,
+        execution_id: ExecutionId,
+        after: EventId,
+        max: usize,
+    ) -> Result<HistoryPage, ProviderError> {
+        let partition = self.partition(id);
+        // The tail is read first: what is missing up to it is really missing.
+        let tail = self.tail(partition, id, execution_id).await?;
+        let mut command = redis::cmd("XRANGE");
+        command.arg(partition.history(id, execution_id));
+        command.arg(format!("({}-0", after.get())).arg("+");
+        let max = max.min(LARGEST_PAGE);
+        command.arg("COUNT").arg(max + 1);
+        let stored: Vec<EntryOfStream> = self.read(&command).await?;
+        let mut page = HistoryPage {
+            has_more: stored.len() > max,
+            entries: Vec::new(),
+        };
+        let mut expected = after.next();
+        for (stream_id, fields) in stored.iter().take(max) {
+            let entry = stored_entry(id, execution_id, expected, stream_id, fields)?;
+            page.entries.push(entry);
+            expected = expected.next();
+        }
+        if !page.has_more && expected <= tail {
+            return Err(missing(id, execution_id, expected));
+        }
+        Ok(page)
+    }
+
+    /// The tail of an execution, if it is the current one.
+    async fn tail(
+        &self,
+        partition: &Partition,
+        id: &InstanceId,
+        execution_id: ExecutionId,
+    ) -> Result<EventId, ProviderError> {
+        let mut command = redis::cmd("HMGET");
+        command.arg(partition.instance(id)).arg("ex").arg("le");
+        let (execution, last): (Option<u64>, Option<u64>) = self.read(&command).await?;
+        match (execution, last) {
+            (Some(execution), Some(last)) if execution == execution_id.get() => {
+                Ok(EventId::new(last))
+            }
+            _ => Ok(EventId::UNASSIGNED),
+        }
+    }
+}
+
+fn stored_entry(
+    id: &InstanceId,
+    execution_id: ExecutionId,
+    expected: EventId,
+    stream_id: &str,
+    fields: &[Vec<u8>],
+) -> Result<HistoryEntry, ProviderError> {
+    let place = format!("event {expected} of `{id}`, execution {execution_id}");
+    if event_id_of(stream_id)? != expected {
+        return Err(missing(id, execution_id, expected));
+    }
+    let bytes = fields.get(1).map(Vec::as_slice).unwrap_or_default();
+    let entry = entry_of(&place, bytes)?;
+    match entry.event_id() == expected {
+        true => Ok(entry),
+        false => Err(ProviderError::Damaged {
+            reason: format!("{place} says that it is event {}", entry.event_id()),
+        }),
+    }
+}
+
+fn missing(id: &InstanceId, execution_id: ExecutionId, event_id: EventId) -> ProviderError {
+    ProviderError::Damaged {
+        reason: format!("event {event_id} of `{id}`, execution {execution_id}, is missing"),
+    }
+}
+
+fn event_id_of(stream_id: &str) -> Result<EventId, ProviderError> {
+    let number = stream_id
+        .split_once('-')
+        .and_then(|(number, _)| number.parse().ok());
+    number
+        .map(EventId::new)
+        .ok_or_else(|| unexpected(format_args!("`{stream_id}` for an event id")))
+}

@@ -1,0 +1,128 @@
+//! Messages to other partitions: out of the sender's outbox, in order, into the receiver's
+//! inbox.
+//!
+//! They are delivered at least once, by whichever node comes first; the receiving partition
+//! remembers the last number of each sender and drops what it had. An entry leaves the
+//! outbox only when it was delivered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use durable_core::provider::{Message, ProviderError};
+use futures::future::join_all;
+use redis::Cmd;
+
+use crate::codec::message_of;
+use crate::error::{self, Effect, unexpected};
+use crate::keys::Partition;
+use crate::script::{self, Call};
+use crate::store::Store;
+use crate::turn::{declare_targets, push_message};
+
+/// How many messages are read and delivered in one step.
+const TOGETHER: usize = 100;
+
+/// A message on its way.
+struct Entry {
+    stream_id: String,
+    number: u64,
+    target: String,
+    message: Message,
+}
+
+type StoredEntry = (String, BTreeMap<String, Vec<u8>>);
+
+impl Store {
+    /// Delivers what waits in a partition's outbox. What cannot be delivered now stays.
+    pub(crate) async fn relay_from(&self, source: &Partition) {
+        if let Err(error) = self.try_relay_from(source).await {
+            tracing::warn!(%error, partition = source.number, "messages to other partitions wait");
+        }
+    }
+
+    async fn try_relay_from(&self, source: &Partition) -> Result<(), ProviderError> {
+        let mut from = "-".to_owned();
+        loop {
+            let mut command = redis::cmd("XRANGE");
+            command.arg(source.outbox()).arg(&from).arg("+");
+            command.arg("COUNT").arg(TOGETHER);
+            let stored: Vec<StoredEntry> = self.read(&command).await?;
+            let Some((last, _)) = stored.last() else {
+                return Ok(());
+            };
+            from = format!("({last}");
+            let mut groups: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
+            for (stream_id, fields) in stored {
+                let (partition, entry) = read_entry(stream_id, &fields)?;
+                groups.entry(partition).or_default().push(entry);
+            }
+            let deliveries = groups
+                .iter()
+                .map(|(partition, entries)| self.deliver(source, *partition, entries));
+            for delivered in join_all(deliveries).await {
+                delivered?;
+            }
+        }
+    }
+
+    async fn deliver(
+        &self,
+        source: &Partition,
+        target: usize,
+        entries: &[Entry],
+    ) -> Result<(), ProviderError> {
+        let partition = self.partitions.get(target);
+        let partition = partition.ok_or_else(|| unexpected("a partition that is not there"))?;
+        let mut call = Call::new(&script::DELIVER, partition);
+        call.args.count(source.number);
+        declare_targets(&mut call, entries.iter().map(|entry| entry.target.as_str()));
+        call.args.count(entries.len());
+        for entry in entries {
+            call.args.number(entry.number).push(&entry.target);
+            push_message(&mut call.args, &entry.message)?;
+        }
+        self.call(&call).await?;
+        let mut remove: Cmd = redis::cmd("XDEL");
+        remove.arg(source.outbox());
+        for entry in entries {
+            remove.arg(&entry.stream_id);
+        }
+        let removed = self.link.send(&remove).await;
+        removed.map_err(|error| error::of_call(&error, Effect::Writes))?;
+        Ok(())
+    }
+}
+
+fn read_entry(
+    stream_id: String,
+    fields: &BTreeMap<String, Vec<u8>>,
+) -> Result<(usize, Entry), ProviderError> {
+    let text = |name: &str| {
+        let value = fields.get(name).cloned().unwrap_or_default();
+        String::from_utf8(value).map_err(unexpected)
+    };
+    let number = stream_id.split_once('-').map_or("", |(number, _)| number);
+    let number = number.parse().map_err(unexpected)?;
+    let partition = text("p")?.parse().map_err(unexpected)?;
+    let target = text("t")?;
+    let bytes = fields.get("m").map(Vec::as_slice).unwrap_or_default();
+    let message = message_of(format_args!("a message to `{target}`"), bytes)?;
+    let entry = Entry {
+        stream_id,
+        number,
+        target,
+        message,
+    };
+    Ok((partition, entry))
+}
+
+/// Delivers what crashed senders left, and looks again whenever an outbox rings.
+pub(crate) async fn serve(store: Arc<Store>) {
+    loop {
+        let sources = store.partitions.iter();
+        join_all(sources.map(|source| store.relay_from(source))).await;
+        // In time or by the bell: either way it looks.
+        let bell = store.board.outbox.notified();
+        let _ = tokio::time::timeout(store.options.poll_bound, bell).await;
+    }
+}

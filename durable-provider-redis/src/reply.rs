@@ -1,0 +1,114 @@
+//! Answers of scripts, read one value after the other.
+
+use std::str::FromStr;
+use std::vec;
+
+use durable_core::provider::{ClaimedWork, ProviderError, SessionId, WorkLease};
+use redis::Value;
+
+use crate::codec::item_of;
+use crate::error::unexpected;
+use crate::keys::work_key;
+
+type Read<T> = Result<T, ProviderError>;
+
+/// The rest of an answer.
+#[derive(Debug)]
+pub(crate) struct Reply(vec::IntoIter<Value>);
+
+impl Reply {
+    pub(crate) fn new(value: Value) -> Read<Self> {
+        match value {
+            Value::Array(values) => Ok(Self(values.into_iter())),
+            other => Err(unexpected(format_args!("{} for a list", sort_of(&other)))),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.len() == 0
+    }
+
+    pub(crate) fn bytes(&mut self) -> Read<Vec<u8>> {
+        match self.0.next() {
+            Some(Value::BulkString(bytes)) => Ok(bytes),
+            other => Err(unexpected(format_args!(
+                "{} for bytes",
+                other.as_ref().map_or("nothing", sort_of)
+            ))),
+        }
+    }
+
+    pub(crate) fn text(&mut self) -> Read<String> {
+        String::from_utf8(self.bytes()?).map_err(unexpected)
+    }
+
+    pub(crate) fn number<T: FromStr>(&mut self) -> Read<T> {
+        let text = self.text()?;
+        text.parse()
+            .map_err(|_| unexpected(format_args!("`{text}` for a number")))
+    }
+
+    /// A time, or nothing as an empty text. What no clock ever shows is the end of time.
+    pub(crate) fn maybe_time(&mut self) -> Read<Option<u64>> {
+        let text = self.text()?;
+        match text.as_str() {
+            "" => Ok(None),
+            text if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Some(text.parse().unwrap_or(u64::MAX)))
+            }
+            text => Err(unexpected(format_args!("`{text}` for a time"))),
+        }
+    }
+
+    pub(crate) fn flag(&mut self) -> Read<bool> {
+        Ok(self.bytes()? == b"1")
+    }
+
+    /// `+value` or `-`.
+    pub(crate) fn optional_text(&mut self) -> Read<Option<String>> {
+        let text = self.text()?;
+        Ok(text.strip_prefix('+').map(str::to_owned))
+    }
+
+    pub(crate) fn list(&mut self) -> Read<Self> {
+        match self.0.next() {
+            Some(value) => Self::new(value),
+            None => Err(unexpected("nothing for a list")),
+        }
+    }
+
+    /// Work that was claimed by this session.
+    pub(crate) fn claimed(&mut self, session: SessionId) -> Read<Vec<ClaimedWork>> {
+        let mut claimed = Vec::new();
+        while !self.is_empty() {
+            let key = self.text()?;
+            let lease = WorkLease {
+                key: work_key(&key).ok_or_else(|| unexpected("a work key"))?,
+                session,
+                token: self.number()?,
+            };
+            let (attempt, crashes) = (self.number()?, self.number()?);
+            let heartbeat = self.optional_text()?.map(Into::into);
+            let item = item_of(format_args!("work item {key}"), &self.bytes()?)?;
+            claimed.push(ClaimedWork {
+                lease,
+                item,
+                attempt,
+                crashes,
+                heartbeat,
+            });
+        }
+        Ok(claimed)
+    }
+}
+
+fn sort_of(value: &Value) -> &'static str {
+    match value {
+        Value::Nil => "nil",
+        Value::Int(_) => "an integer",
+        Value::BulkString(_) => "bytes",
+        Value::Array(_) => "a list",
+        Value::SimpleString(_) | Value::Okay => "a status",
+        _ => "something else",
+    }
+}

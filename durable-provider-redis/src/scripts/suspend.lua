@@ -1,0 +1,20 @@
+-- Suspends an instance, or resumes it if no status is given. KEYS: base, the instance.
+if has_late_session() then return { 'LATE' } end
+local it = open_instance(arg(), BASE_KEYS + 1)
+local status = optional_arg()
+if not it.exists then return finish({ 'unknown' }) end
+if is_ended(it) then return finish({ 'ended' }) end
+if status then
+  put(it, 'sk', SUSPENDED)
+  put(it, 'st', status)
+elseif it.sk == SUSPENDED then
+  put(it, 'sk', it.le == '0' and '0' or '1')
+  put(it, 'mr', '1')
+else
+  return finish({ 'accepted' })
+end
+put(it, 'ua', text(now))
+free_instance(it)
+save_instance(it)
+ring('i' .. it.id)
+return finish({ 'accepted' })
