@@ -1,7 +1,8 @@
 //! The workloads on this project, with its default options.
 //!
-//! The setting names the store: `sqlite-full` (the default, `synchronous=FULL`) or
-//! `sqlite-normal`.
+//! The setting names the store: `sqlite-full` (the default, `synchronous=FULL`),
+//! `sqlite-normal`, `redis-always` (the default, `appendfsync always`) or
+//! `redis-everysec`.
 
 mod programs;
 mod store;

@@ -1,13 +1,16 @@
 //! The workloads on Restate: its server, and services written with `restate-sdk` 0.13.0
 //! as its documentation does.
 //!
-//! The server's log is fsynced, its default. The setting is one of the server's, which
-//! whoever starts the server has chosen; here nothing depends on it.
+//! The server's log is fsynced, its default.
+//!
+//! Settings: `default`, and `tuned`: few partitions, which is the business of whoever
+//! starts the server, and all requests on one connection.
 //!
 //! Plain programs are handlers of a service; those that wait for an event are
 //! workflows, which are addressed by their key.
 
 mod programs;
+mod transport;
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,18 +18,19 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use bench_harness::{Contender, EVENT, Problem, Program, Setup};
-use restate_sdk::ingress::{InvocationHandle, ReqwestClient};
+use restate_sdk::ingress::{Client, InvocationHandle};
 use restate_sdk::prelude::{Endpoint, HttpServer};
 use tokio::net::TcpListener;
 
 use programs::{
     Child, Gated, GatedIngressClient, Mixed, MixedIngressClient, Plain, PlainIngressClient,
 };
+use transport::Transport;
 
-type Handle = InvocationHandle<reqwest::Client, u64>;
+type Handle = InvocationHandle<Transport, u64>;
 
 struct Restate {
-    client: ReqwestClient,
+    client: Client<Transport>,
     handles: Mutex<HashMap<String, Handle>>,
 }
 
@@ -38,6 +42,11 @@ impl Contender for Restate {
             .server
             .split_once(',')
             .ok_or("the server is not named")?;
+        let transport = match setup.settings.as_str() {
+            "default" => Transport::new(false)?,
+            "tuned" => Transport::new(true)?,
+            other => return Err(format!("there is no setting `{other}`").into()),
+        };
         // A process that takes over must be found where the one before it was.
         let port_file = setup.dir.join("port");
         let known: Option<u16> = fs::read_to_string(&port_file)
@@ -57,7 +66,7 @@ impl Contender for Restate {
             fs::write(port_file, port.to_string())?;
         }
         Ok(Self {
-            client: ReqwestClient::connect(ingress.parse()?)?,
+            client: Client::new(ingress.parse()?, transport)?,
             handles: Mutex::default(),
         })
     }
@@ -128,7 +137,7 @@ impl Contender for Restate {
 }
 
 impl Restate {
-    fn plain(&self) -> PlainIngressClient<reqwest::Client> {
+    fn plain(&self) -> PlainIngressClient<Transport> {
         PlainIngressClient::from_client(self.client.clone())
     }
 }

@@ -100,7 +100,8 @@ fn panel(body: &mut String, top: usize, group: &Group, metric: &str, title: &str
                 );
                 (length, number(value))
             }
-            None => (0, "did not finish".to_owned()),
+            None if entry.did_not_finish > 0 => (0, "did not finish".to_owned()),
+            None => (0, "failed".to_owned()),
         };
         text(body, LABELS + end.0 + 6, y + 12, "n", &end.1);
         y += ROW;

@@ -48,6 +48,20 @@ pub(crate) const ALL: &[Contender] = &[
         "sqlite-normal",
         None,
     ),
+    ours(
+        "ours-redis-always",
+        "durable, Redis",
+        "appendfsync always",
+        "redis-always",
+        Some(Kind::RedisAlways),
+    ),
+    ours(
+        "ours-redis-everysec",
+        "durable, Redis",
+        "appendfsync everysec",
+        "redis-everysec",
+        Some(Kind::RedisEverySecond),
+    ),
     peer(
         "duroxide-default",
         "duroxide 0.1.32",

@@ -3,9 +3,11 @@
 //! Postgres refuses to run as root; then it runs as the user `postgres`, which the
 //! package of the system creates.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::{Life, Running, Watch};
 use crate::error::Error;
@@ -20,6 +22,8 @@ const BINARIES: &str = "/usr/lib/postgresql/15/bin";
 pub(super) struct Stop {
     binaries: PathBuf,
     data: PathBuf,
+    /// The server, or whoever changed the user for it.
+    child: Child,
 }
 
 pub(super) fn install(_: &Path) -> Result<(PathBuf, String), Error> {
@@ -49,67 +53,77 @@ pub(super) fn install(_: &Path) -> Result<(PathBuf, String), Error> {
 pub(super) fn start(binaries: &Path, dir: &Path) -> Result<Running, Error> {
     let home = home(dir)?;
     let data = home.join("data");
-    let port = super::free_port()?;
-    let initdb = [
-        "--auth=trust",
-        "--username=bench",
-        "--no-locale",
-        "--encoding=UTF8",
-    ];
-    super::perform(
-        as_user(&binaries.join("initdb"))
-            .args(initdb)
-            .arg("-D")
-            .arg(&data),
-    )?;
-    let options = format!(
-        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' \
-         -c fsync=on -c synchronous_commit=on -c max_connections=120"
-    );
-    let stop = Stop {
-        binaries: binaries.to_owned(),
-        data: data.clone(),
+    let port = super::free_port()?.to_string();
+    let mut initdb = as_user(&binaries.join("initdb"));
+    initdb.args(["--auth=trust", "--username=bench", "--no-locale"]);
+    super::perform(initdb.arg("--encoding=UTF8").arg("-D").arg(&data))?;
+    let log = home.join("log");
+    let output = File::create(&log).map_err(|source| Error::file(&log, source))?;
+    let child = as_user(&binaries.join("postgres"))
+        .args(["-p", &port, "-c", "listen_addresses=127.0.0.1"])
+        .args([
+            "-c",
+            "unix_socket_directories=",
+            "-c",
+            "max_connections=120",
+        ])
+        .args(["-c", "fsync=on", "-c", "synchronous_commit=on", "-D"])
+        .arg(&data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(output)
+        .spawn()
+        .map_err(|source| Error::program("postgres", source))?;
+    let binaries = binaries.to_owned();
+    let mut stop = Stop {
+        binaries,
+        data,
+        child,
     };
-    let mut start = as_user(&binaries.join("pg_ctl"));
-    start
-        .args(["start", "-w", "-s", "-o", &options, "-D"])
-        .arg(&data);
-    super::perform(start.arg("-l").arg(home.join("log")))?;
-    let pid_file = data.join("postmaster.pid");
-    let pid = fs::read_to_string(&pid_file).map_err(|source| Error::file(&pid_file, source))?;
-    let pid = pid.lines().next().and_then(|line| line.parse().ok());
-    let pid = pid.ok_or_else(|| Error::program("pg_ctl", "no process id"))?;
-    let running = Running {
-        address: format!("postgres://bench@127.0.0.1:{port}/bench"),
-        life: Life::Many {
-            stop,
-            watch: Watch::new(pid),
-        },
-    };
-    let create = [
-        "-h",
-        "127.0.0.1",
-        "-p",
-        &port.to_string(),
-        "-U",
-        "bench",
-        "bench",
-    ];
-    super::perform(Command::new(binaries.join("createdb")).args(create))?;
-    Ok(running)
+    match stop.await_readiness(&port) {
+        Ok(pid) => Ok(Running {
+            address: format!("postgres://bench@127.0.0.1:{port}/bench"),
+            life: Life::Many {
+                stop,
+                watch: Watch::new(pid),
+            },
+        }),
+        Err(error) => {
+            stop.stop();
+            Err(error)
+        }
+    }
 }
 
 impl Stop {
-    /// Without asking anybody: what is in the folder is thrown away.
-    pub(super) fn stop(&self) {
-        let mut stop = as_user(&self.binaries.join("pg_ctl"));
-        let stopped = super::perform(
-            stop.args(["stop", "-s", "-m", "immediate", "-D"])
-                .arg(&self.data),
-        );
-        if let Err(error) = stopped {
-            eprintln!("Postgres was not stopped: {error}");
+    /// Creates the database as soon as the server lets it; the server's process.
+    fn await_readiness(&self, port: &str) -> Result<u32, Error> {
+        let began = Instant::now();
+        let create = || {
+            let mut command = Command::new(self.binaries.join("createdb"));
+            super::perform(command.args(["-h", "127.0.0.1", "-p", port, "-U", "bench", "bench"]))
+        };
+        while let Err(error) = create() {
+            if began.elapsed() > Duration::from_secs(30) {
+                return Err(error);
+            }
+            thread::sleep(Duration::from_millis(100));
         }
+        let pid_file = self.data.join("postmaster.pid");
+        let pid = fs::read_to_string(&pid_file).map_err(|source| Error::file(&pid_file, source))?;
+        let pid = pid.lines().next().and_then(|line| line.parse().ok());
+        pid.ok_or_else(|| Error::program("postgres", "no process id"))
+    }
+
+    /// Without asking anybody: what is in the folder is thrown away.
+    pub(super) fn stop(&mut self) {
+        let mut stop = as_user(&self.binaries.join("pg_ctl"));
+        stop.args(["stop", "-s", "-m", "immediate", "-D"]);
+        if let Err(error) = super::perform(stop.arg(&self.data)) {
+            eprintln!("Postgres was not stopped in order: {error}");
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
     }
 }
 
