@@ -1,4 +1,4 @@
-//! `cargo xtask bench [<name>]`: runs the benchmarks, one or all.
+//! `cargo xtask bench [<name>]`: runs the crates' own benchmarks, one or all.
 //!
 //! It measures nothing itself and keeps no results.
 
@@ -37,7 +37,7 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// Runs the named benchmark, or all of them.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
+pub(super) fn run(arguments: &[&str]) -> Result<(), Error> {
     let selected = select(arguments)?;
     let workspace = Workspace::find()?;
     for bench in selected {
@@ -56,7 +56,11 @@ fn select(arguments: &[&str]) -> Result<&'static [Bench], Error> {
             .ok_or_else(|| Error::UnknownName {
                 what: "benchmark",
                 name: (*name).to_owned(),
-                known: BENCHES.iter().map(|bench| bench.name).collect(),
+                known: BENCHES
+                    .iter()
+                    .map(|bench| bench.name)
+                    .chain(["peers", "instructions"])
+                    .collect(),
             }),
         [_, extra, ..] => Err(Error::UnexpectedArgument {
             command: "bench",
@@ -87,7 +91,7 @@ mod tests {
         let error = select(&["cor"]).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no benchmark `cor`; known: core, runtime, sqlite, redis"
+            "there is no benchmark `cor`; known: core, runtime, sqlite, redis, peers, instructions"
         );
     }
 
