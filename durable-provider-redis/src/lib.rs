@@ -86,7 +86,6 @@ mod connection;
 mod error;
 mod handout;
 mod keys;
-mod limits;
 mod listener;
 mod opening;
 mod options;

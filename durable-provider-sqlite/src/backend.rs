@@ -72,7 +72,7 @@ impl Backend {
     pub(crate) fn submit<T: Send + 'static>(
         &self,
         now_ms: Option<u64>,
-        step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
         let (job, answer) = job(now_ms, step);
         match &self.home {
@@ -89,7 +89,7 @@ impl Backend {
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         now_ms: u64,
-        step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
     ) -> Result<T, ProviderError> {
         self.submit(Some(now_ms), step).get().await
     }

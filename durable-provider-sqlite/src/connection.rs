@@ -115,6 +115,9 @@ fn open(path: &Path) -> Result<Connection, ProviderError> {
 fn harden(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Otherwise a bound value that could change the plan, such as a LIMIT, has the
+    // statement prepared again every time that it is bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

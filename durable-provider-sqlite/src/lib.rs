@@ -35,7 +35,6 @@ mod codec;
 mod connection;
 mod error;
 mod integrity;
-mod limits;
 mod lock;
 mod number;
 mod options;

@@ -16,7 +16,6 @@ use tokio::sync::Notify;
 
 use crate::backend::Backend;
 use crate::integrity::{self, IntegrityReport};
-use crate::limits;
 use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
@@ -264,7 +263,7 @@ impl Provider for SqliteProvider {
         reason: Failure,
         now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
-        limits::check_failure(self.options.limits, &reason)?;
+        self.options.limits.check_failure(&reason)?;
         let id = instance.clone();
         let status = InstanceStatus::Suspended { failure: reason };
         let step = self

@@ -102,9 +102,10 @@ pub(crate) const REMOVE_INSTANCE: [&str; 9] = [
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
+    use rusqlite::{Connection, StatementStatus};
 
     use super::*;
+    use crate::options::SqliteOptions;
 
     fn plan(connection: &Connection, statement: &str) -> Vec<String> {
         let explain = format!("EXPLAIN QUERY PLAN {statement}");
@@ -135,6 +136,29 @@ mod tests {
                 assert!(step.starts_with("SEARCH "), "{statement}: {step}");
             }
         }
+    }
+
+    /// How often a statement was prepared anew because other values were bound.
+    fn prepared_anew(connection: &Connection, statement: &str) -> i32 {
+        let mut prepared = connection.prepare(statement).unwrap();
+        for value in 1..4 {
+            let values = vec![value; prepared.parameter_count()];
+            // What the values mean does not matter; an insert may refuse them.
+            let rows = prepared.query(rusqlite::params_from_iter(values));
+            let _ = rows.and_then(|mut rows| rows.next().map(|_| ()));
+        }
+        prepared.get_status(StatementStatus::RePrepare)
+    }
+
+    #[test]
+    fn no_statement_is_prepared_anew_for_other_values() {
+        let connection = crate::connection::open_in_memory(&SqliteOptions::default()).unwrap();
+        for (name, statement) in ALL {
+            assert_eq!(prepared_anew(&connection, statement), 0, "{name}");
+        }
+        let plain = Connection::open_in_memory().unwrap();
+        plain.execute_batch(include_str!("schema.sql")).unwrap();
+        assert!(prepared_anew(&plain, WORK_READY) > 0);
     }
 
     #[test]

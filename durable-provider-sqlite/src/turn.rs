@@ -8,7 +8,6 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, Limits, MessageId};
 
 use crate::codec::{Entries, failure_bytes, item_bytes, message_bytes, status_bytes};
-use crate::limits;
 use crate::store::result_message;
 
 type Prepared<T> = Result<T, ProviderError>;
@@ -64,7 +63,7 @@ pub(crate) struct Settlement {
 impl PreparedTurn {
     pub(crate) fn new(mut turn: TurnCommit, limits: Limits) -> Prepared<Self> {
         check_request(&turn)?;
-        limits::check_turn(limits, &turn)?;
+        limits.check_turn(&turn)?;
         let events = Entries::encode(&turn.events)?;
         let next_execution = match &turn.next_execution {
             Some(next) => Some((next.execution_id, Entries::encode(&next.events)?)),
@@ -128,7 +127,7 @@ impl Outgoing {
         limits: Limits,
     ) -> Prepared<Vec<Self>> {
         for outgoing in &messages {
-            limits::check_message(limits, &outgoing.target, &outgoing.message)?;
+            limits.check_message(&outgoing.target, &outgoing.message)?;
             if matches!(outgoing.message.body, MessageBody::Start(_)) {
                 return invalid(format!(
                     "a start for `{}` is sent as a message",
@@ -142,7 +141,7 @@ impl Outgoing {
 
 impl StartRequest {
     pub(crate) fn new(id: &InstanceId, message: Message, limits: Limits) -> Prepared<Self> {
-        limits::check_message(limits, id, &message)?;
+        limits.check_message(id, &message)?;
         let bytes = message_bytes(&message)?;
         let MessageBody::Start(start) = message.body else {
             return invalid(format!("the message that starts `{id}` is no start"));
@@ -158,7 +157,7 @@ impl StartRequest {
 impl Settlement {
     pub(crate) fn prepare(settlements: Vec<WorkSettlement>, limits: Limits) -> Prepared<Vec<Self>> {
         for settlement in &settlements {
-            limits::check_work_result(limits, &settlement.result)?;
+            limits.check_work_result(&settlement.result)?;
         }
         settlements.into_iter().map(Self::new).collect()
     }

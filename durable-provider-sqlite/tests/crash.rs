@@ -14,16 +14,16 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{InstanceStatus, Provider, SessionOptions};
 use durable_core::{Event, InstanceId};
 use durable_provider_sqlite::SqliteProvider;
 
-use support::{GATED, GO, Place, audit, history, node, records};
+use support::{GATED, GO, Place, audit, child, history, node, records, say};
 
 const KILLS: u64 = 200;
 /// After so many kills a new file is begun, or the audits would take ever longer.
@@ -98,12 +98,7 @@ struct Moment {
 
 /// Runs a child until its moment has come, and kills it.
 fn kill_a_child(file: &Path, run: u64, moment: &Moment, acknowledged: &mut Acknowledged) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "a_child_that_works_until_it_is_killed",
-            "--exact",
-            "--nocapture",
-        ])
+    let mut child = child("a_child_that_works_until_it_is_killed")
         .env(FILE, file)
         .env(RUN, run.to_string())
         .stdout(Stdio::piped())
@@ -234,13 +229,6 @@ fn a_child_that_works_until_it_is_killed() {
             });
         }
     });
-}
-
-/// One line in one write.
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    out.write_all(format!("{line}\n").as_bytes()).unwrap();
-    out.flush().unwrap();
 }
 
 fn now_ms() -> u64 {

@@ -24,8 +24,8 @@ const WINDOW: usize = 1_000;
 /// The widths of the joins that are compared.
 const NARROW: u32 = 1_000;
 const WIDE: u32 = 10_000;
-/// Each figure is the best of so many runs.
-const RUNS: u32 = 5;
+/// Each figure is the best of so many runs: others may use the machine too.
+const RUNS: u32 = 20;
 
 const CHAIN_BOUND: f64 = 1.3;
 const JOIN_BOUND: f64 = 1.5;
@@ -45,23 +45,7 @@ fn main() -> ExitCode {
         println!("no tokio runtime could be built");
         return ExitCode::FAILURE;
     };
-    let (first, last) = runtime.block_on(chain());
-    let narrow = runtime.block_on(join(NARROW));
-    let wide = runtime.block_on(join(WIDE));
-    let rows = [
-        Row::new(
-            "sequential steps: first and last 1,000",
-            first,
-            last,
-            CHAIN_BOUND,
-        ),
-        Row::new(
-            "join: 1,000 and 10,000 activities",
-            narrow,
-            wide,
-            JOIN_BOUND,
-        ),
-    ];
+    let rows = [runtime.block_on(chain()), runtime.block_on(joins())];
     println!(
         "{:<42} {:>10} {:>10} {:>7} {:>7}",
         "per step", "small", "large", "ratio", "bound"
@@ -82,15 +66,6 @@ struct Row {
 }
 
 impl Row {
-    fn new(what: &'static str, small: Duration, large: Duration, bound: f64) -> Self {
-        Self {
-            what,
-            small,
-            large,
-            bound,
-        }
-    }
-
     fn ratio(&self) -> f64 {
         self.large.as_secs_f64() / self.small.as_secs_f64()
     }
@@ -174,7 +149,7 @@ async fn run(orchestration: Orchestration<u32, u32>, input: u32) -> (Vec<Instant
 }
 
 /// The cost of one of the first and of one of the last steps.
-async fn chain() -> (Duration, Duration) {
+async fn chain() -> Row {
     let (mut first, mut last) = (Duration::MAX, Duration::MAX);
     for _ in 0..RUNS {
         let (times, _) = run(CHAIN, STEPS).await;
@@ -182,15 +157,26 @@ async fn chain() -> (Duration, Duration) {
         first = first.min(window(&times[..WINDOW]));
         last = last.min(window(&times[times.len() - WINDOW..]));
     }
-    let steps = STEPS.min(1_000);
-    (first / steps, last / steps)
+    let steps = u32::try_from(WINDOW).unwrap_or(u32::MAX);
+    Row {
+        what: "sequential steps: first and last 1,000",
+        small: first / steps,
+        large: last / steps,
+        bound: CHAIN_BOUND,
+    }
 }
 
-/// The cost of one activity of a join.
-async fn join(width: u32) -> Duration {
-    let mut best = Duration::MAX;
+/// The cost of one activity of a narrow and of a wide join.
+async fn joins() -> Row {
+    let (mut narrow, mut wide) = (Duration::MAX, Duration::MAX);
     for _ in 0..RUNS {
-        best = best.min(run(JOIN, width).await.1);
+        narrow = narrow.min(run(JOIN, NARROW).await.1);
+        wide = wide.min(run(JOIN, WIDE).await.1);
     }
-    best / width
+    Row {
+        what: "join: 1,000 and 10,000 activities",
+        small: narrow / NARROW,
+        large: wide / WIDE,
+        bound: JOIN_BOUND,
+    }
 }

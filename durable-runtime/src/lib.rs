@@ -21,6 +21,7 @@ mod registry;
 mod replay;
 mod retry;
 mod runtime;
+mod store_clock;
 mod turn;
 
 pub use activity::ActivityContext;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use durable_core::InstanceId;
 use durable_core::provider::{CommitId, Provider, SessionId};
@@ -14,6 +15,7 @@ use crate::context::ContextSettings;
 use crate::dispatch::{Cache, HandBacks, Holders, Releases, Running};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
+use crate::store_clock::StoreClock;
 
 /// What a node is made of; it outlives the node's sessions.
 #[derive(Clone)]
@@ -60,8 +62,7 @@ pub(crate) struct Node {
     pub(crate) releases: Releases,
     is_left_open: AtomicBool,
     commits: AtomicU64,
-    /// The store's clock minus ours, modulo 2^64.
-    store_offset_ms: AtomicU64,
+    store_clock: StoreClock,
 }
 
 impl Node {
@@ -93,7 +94,7 @@ impl Node {
             releases: Releases::default(),
             is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),
-            store_offset_ms: AtomicU64::new(0),
+            store_clock: StoreClock::default(),
             options: Arc::clone(options),
         }
     }
@@ -136,15 +137,18 @@ impl Node {
         CommitId(u128::from(self.session.0) << 64 | u128::from(number))
     }
 
-    /// Remembers how far the store's clock is from ours.
+    /// The store told its time.
     pub(crate) fn saw_store_time(&self, store_ms: u64) {
-        let offset = store_ms.wrapping_sub(self.clock.now_ms());
-        self.store_offset_ms.store(offset, Ordering::Relaxed);
+        self.store_clock.saw(store_ms, self.clock.now_ms());
     }
 
     /// The store's time, as far as we know.
     pub(crate) fn store_now_ms(&self) -> u64 {
-        let offset = self.store_offset_ms.load(Ordering::Relaxed);
-        self.clock.now_ms().wrapping_add(offset)
+        self.store_clock.now_ms(self.clock.now_ms())
+    }
+
+    /// How long it is until something is due by the store's clock.
+    pub(crate) fn until(&self, due_ms: u64) -> Duration {
+        self.store_clock.until(due_ms, self.clock.now_ms())
     }
 }

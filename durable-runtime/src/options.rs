@@ -32,16 +32,19 @@ pub enum FaultPolicy {
 pub struct RuntimeOptions {
     /// The name of the node, for people.
     pub node: String,
-    /// How many turns run at once.
+    /// How many turns run at once; with none the node runs activities only.
     pub max_turns: usize,
-    /// How many activities run at once.
+    /// How many activities run at once; with none the node runs orchestrations only.
     pub max_activities: usize,
     /// The activity queues that this node serves; `None` is the default queue.
     pub queues: Vec<Option<Name>>,
-    /// How many executions stay in memory while they wait.
+    /// How many executions stay in memory while they wait; others are replayed.
     pub cached_executions: usize,
     /// How long the node may be silent before others take over what it holds.
     pub heartbeat_bound: Duration,
+    /// How long a dispatcher waits at most before it looks again, although nothing
+    /// was to come: a net below the notifications of the store.
+    pub longest_wait: Duration,
     /// How often a work item may take its worker down before it is set aside, and
     /// an instance its node before it is suspended.
     pub max_crashes: u32,
@@ -60,11 +63,12 @@ impl Default for RuntimeOptions {
     fn default() -> Self {
         Self {
             node: "node".into(),
-            max_turns: 64,
-            max_activities: 64,
+            max_turns: 256,
+            max_activities: 256,
             queues: vec![None],
             cached_executions: 10_000,
             heartbeat_bound: Duration::from_secs(15),
+            longest_wait: Duration::from_secs(60),
             max_crashes: 5,
             fault_policy: FaultPolicy::default(),
             verify_replay: cfg!(debug_assertions),

@@ -76,7 +76,8 @@ pub(crate) fn check_new_id(limits: &Limits, id: &str) -> Result<(), Failure> {
 
 /// Checks a failure that the code hands on.
 pub(crate) fn check_failure(limits: &Limits, failure: &Failure) -> Result<(), Failure> {
-    failure_fits(limits, failure)
+    limits
+        .check_failure(failure)
         .map_err(|error| Failure::new(FailureKind::LimitExceeded, error.to_string()))
 }
 
@@ -85,17 +86,6 @@ pub(crate) fn fitting(limits: &Limits, failure: Failure) -> Failure {
     match check_failure(limits, &failure) {
         Ok(()) => failure,
         Err(refused) => refused,
-    }
-}
-
-fn failure_fits(limits: &Limits, failure: &Failure) -> Result<(), LimitError> {
-    if let FailureKind::Application(kind) = &failure.kind {
-        limits.check_name("failure kind", kind)?;
-    }
-    limits.check_payload("message of the failure", &failure.message)?;
-    match &failure.details {
-        Some(details) => limits.check_payload("details of the failure", details),
-        None => Ok(()),
     }
 }
 

@@ -156,20 +156,50 @@ impl RegistryBuilder {
         E: Into<Failure> + 'static,
     {
         let name = activity.into_name();
-        let subject = Subject::new("activity", name.clone());
-        let code = Arc::new(code);
-        let code: ActivityCode = Arc::new(move |context: ActivityContext, input| {
-            let (code, subject) = (Arc::clone(&code), subject.clone());
-            Box::pin(async move {
-                let event_id = Some(context.key().event_id);
-                let input = payload::decode("input", &subject, event_id, &input)?;
-                let limits = context.limits();
-                match code(context, input).await {
-                    Ok(output) => payload::encode(&limits, "result", &subject, &output),
-                    Err(error) => Err(payload::fitting(&limits, error.into())),
-                }
-            })
-        });
+        let code = activity_code(&name, code);
+        self.add(|registry| registry.add_activity(name, code));
+        self
+    }
+
+    /// Registers an activity in the place of the one that has its name, if there is
+    /// one: in a test, or where a deployment does something differently.
+    ///
+    /// ```
+    /// use durable_runtime::{Activity, ActivityContext, Failure, Registry};
+    ///
+    /// const CHARGE: Activity<u64, String> = Activity::new("charge");
+    ///
+    /// async fn charge(_: ActivityContext, order: u64) -> Result<String, Failure> {
+    ///     Err(Failure::application("real_money", format!("order {order} was charged")))
+    /// }
+    ///
+    /// async fn pretend(_: ActivityContext, order: u64) -> Result<String, Failure> {
+    ///     Ok(format!("receipt of {order}"))
+    /// }
+    ///
+    /// let production = Registry::builder().activity(CHARGE, charge).build()?;
+    /// let test = Registry::builder()
+    ///     .merge(production)
+    ///     .replace_activity(CHARGE, pretend)
+    ///     .build()?;
+    /// assert_eq!(test.activity_names().count(), 1);
+    /// # Ok::<(), durable_runtime::RegistryError>(())
+    /// ```
+    pub fn replace_activity<I, O, E, F, R>(
+        mut self,
+        activity: impl ActivityRef<I, O>,
+        code: F,
+    ) -> Self
+    where
+        F: Fn(ActivityContext, I) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, E>> + Send + 'static,
+        I: DeserializeOwned + Send + 'static,
+        O: Serialize + 'static,
+        E: Into<Failure> + 'static,
+    {
+        let name = activity.into_name();
+        let code = activity_code(&name, code);
+        self.registry.activities.remove(&name);
         self.add(|registry| registry.add_activity(name, code));
         self
     }
@@ -264,6 +294,31 @@ impl Registry {
         self.activities.insert(name, code);
         Ok(())
     }
+}
+
+/// The activity as it is called: with JSON text, and failures as they can be stored.
+fn activity_code<I, O, E, F, R>(name: &Name, code: F) -> ActivityCode
+where
+    F: Fn(ActivityContext, I) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<O, E>> + Send + 'static,
+    I: DeserializeOwned + Send + 'static,
+    O: Serialize + 'static,
+    E: Into<Failure> + 'static,
+{
+    let subject = Subject::new("activity", name.clone());
+    let code = Arc::new(code);
+    Arc::new(move |context: ActivityContext, input| {
+        let (code, subject) = (Arc::clone(&code), subject.clone());
+        Box::pin(async move {
+            let event_id = Some(context.key().event_id);
+            let input = payload::decode("input", &subject, event_id, &input)?;
+            let limits = context.limits();
+            match code(context, input).await {
+                Ok(output) => payload::encode(&limits, "result", &subject, &output),
+                Err(error) => Err(payload::fitting(&limits, error.into())),
+            }
+        })
+    })
 }
 
 fn check_name(what: &'static str, name: &Name) -> Result<(), RegistryError> {

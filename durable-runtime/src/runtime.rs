@@ -22,6 +22,9 @@ use crate::registry::Registry;
 /// take to close a session.
 const HAND_BACK_BOUND: Duration = Duration::from_secs(5);
 
+/// A session that lived longer was in order: the next one is opened without delay.
+const LONG_LIVED_MS: u64 = 10_000;
+
 /// A node that runs orchestrations and activities.
 ///
 /// Dropping it stops it at once, as a crash would: nothing is lost, and what it
@@ -174,18 +177,27 @@ struct Supervisor {
 impl Supervisor {
     async fn run(self, first: SessionId) {
         let mut session = Some(first);
+        let mut backoff = Backoff::default();
         while let Some(served) = session {
+            let began_ms = self.parts.clock.now_ms();
             self.serve(served).await;
-            session = self.reopen().await;
+            if self.parts.clock.now_ms().saturating_sub(began_ms) > LONG_LIVED_MS {
+                backoff = Backoff::default();
+            }
+            session = self.reopen(&mut backoff).await;
         }
         self.retiring.close();
         self.retiring.wait().await;
     }
 
-    /// Opens another session, unless the node is stopped.
-    async fn reopen(&self) -> Option<SessionId> {
-        let mut backoff = Backoff::default();
-        while !self.stop.is_cancelled() {
+    /// Opens another session after a moment, unless the node is stopped.
+    async fn reopen(&self, backoff: &mut Backoff) -> Option<SessionId> {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return None,
+                () = self.parts.clock.sleep(backoff.grow()) => {}
+            }
             match open_session(&self.parts).await {
                 Ok(session) => return Some(session),
                 Err(error) => {
@@ -193,18 +205,14 @@ impl Supervisor {
                     tracing::warn!(%node, %error, "no session could be opened");
                 }
             }
-            tokio::select! {
-                () = self.stop.cancelled() => {}
-                () = self.parts.clock.sleep(backoff.grow()) => {}
-            }
         }
-        None
     }
 
     /// Serves a session until it is lost, comes into doubt, or the node is stopped.
     async fn serve(&self, session: SessionId) {
         let node = begin(&self.parts, session);
         tokio::select! {
+            biased;
             () = node.ended.cancelled() => finish(&node).await,
             () = self.stop.cancelled() => {
                 let bound = *self.bound.borrow();
@@ -227,6 +235,7 @@ impl Supervisor {
                 node.clock.sleep(bound).await;
             };
             tokio::select! {
+                biased;
                 () = drain(&node, node.options.heartbeat_bound) => {}
                 () = stopped => {}
             }
@@ -242,8 +251,12 @@ impl Supervisor {
 fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
     let (foreign_wakes, foreign_woken) = mpsc::unbounded_channel();
     let node = Arc::new(Node::new(parts, session, foreign_wakes));
-    node.spawn(dispatch::serve_instances(Arc::clone(&node)));
-    node.spawn(dispatch::serve_activities(Arc::clone(&node)));
+    if node.options.max_turns > 0 {
+        node.spawn(dispatch::serve_instances(Arc::clone(&node)));
+    }
+    if node.options.max_activities > 0 {
+        node.spawn(dispatch::serve_activities(Arc::clone(&node)));
+    }
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));
     node.spawn(dispatch::keep_session(Arc::clone(&node)));
@@ -267,6 +280,7 @@ async fn drain(node: &Node, bound: Duration) {
         let _ = tokio::join!(turns, activities);
     };
     tokio::select! {
+        biased;
         () = idle => {}
         () = node.clock.sleep(bound) => {}
         () = node.ended.cancelled() => {}
@@ -278,6 +292,7 @@ async fn finish(node: &Node) {
     node.end();
     node.tasks.close();
     tokio::select! {
+        biased;
         () = node.tasks.wait() => {}
         () = node.clock.sleep(HAND_BACK_BOUND) => node.killed.cancel(),
     }
@@ -285,6 +300,7 @@ async fn finish(node: &Node) {
         return;
     }
     tokio::select! {
+        biased;
         () = close_session(node) => {}
         () = node.clock.sleep(HAND_BACK_BOUND) => {
             tracing::warn!(node = %node.options.node, "the session could not be closed in time");

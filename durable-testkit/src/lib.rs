@@ -53,7 +53,8 @@ pub use replay::{
     export_histories, histories_to_json, read_histories, write_histories,
 };
 pub use sim::{
-    Effects, Fault, FaultPlan, Seen, SimClient, SimFailure, SimReport, SimTotals, Simulation,
-    Timeline, TimelineEntry, Workload,
+    Effects, Fault, FaultPlace, FaultPlan, KillSwitch, NodeStart, Seen, SimClient, SimFailure,
+    SimReport, SimScope, SimScopeError, SimTotals, Simulation, Timeline, TimelineEntry, Workload,
+    smallest_failure,
 };
 pub use turn::TurnBuilder;

@@ -6,19 +6,32 @@
 
 #[path = "simulation/broken.rs"]
 mod broken;
+#[path = "simulation/shrinking.rs"]
+mod shrinking;
+#[path = "simulation/worlds.rs"]
+mod worlds;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::Provider;
-use durable_testkit::{FaultPlan, MemoryProvider, SimReport, SimTotals, Simulation, Workload};
+use durable_testkit::{
+    FaultPlan, MemoryProvider, SimReport, SimScope, SimTotals, Simulation, Workload,
+};
 
 /// How many seeds are tried.
 const SEEDS: u64 = 60;
 
-fn simulate(seed: u64) -> SimReport {
-    Simulation::new(seed).run(Workload::standard().unwrap())
+fn simulate(seed: u64, scope: SimScope) -> SimReport {
+    Simulation::new(seed)
+        .scope(scope)
+        .run(Workload::standard().unwrap())
+}
+
+fn simulate_all(seed: u64) -> SimReport {
+    simulate(seed, SimScope::default())
 }
 
 #[test]
@@ -34,7 +47,7 @@ fn without_faults_everything_ends() {
 #[test]
 fn a_seed_gives_one_run_to_the_byte() {
     for seed in 1..4 {
-        let (first, second) = (simulate(seed), simulate(seed));
+        let (first, second) = (simulate_all(seed), simulate_all(seed));
         assert_eq!(first.timeline.to_string(), second.timeline.to_string());
         assert_eq!(first, second);
         assert!(first.fault_count() > 50);
@@ -43,14 +56,14 @@ fn a_seed_gives_one_run_to_the_byte() {
 
 #[test]
 fn two_seeds_give_two_runs() {
-    assert_ne!(simulate(1).timeline, simulate(2).timeline);
+    assert_ne!(simulate_all(1).timeline, simulate_all(2).timeline);
 }
 
 #[test]
 fn the_invariants_hold_for_a_fixed_set_of_seeds() {
     let mut totals = SimTotals::default();
     for seed in 0..SEEDS {
-        let report = simulate(seed);
+        let report = simulate_all(seed);
         report.assert_ok();
         totals.add(&report);
     }
@@ -68,27 +81,32 @@ fn zombies() -> FaultPlan {
     }
 }
 
+/// Makes one mistake in a store.
+type Mistake = fn(MemoryProvider) -> Arc<dyn Provider>;
+
+/// A seed on a store with a mistake.
+fn simulate_broken(seed: u64, mistake: Mistake, scope: SimScope) -> SimReport {
+    Simulation::new(seed)
+        .faults(zombies())
+        .around_store(mistake)
+        .rest_within(Duration::from_secs(900))
+        .scope(scope)
+        .run(Workload::standard().unwrap())
+}
+
 /// Breaks the store in one way and expects one of the seeds to show it by the name
 /// of the invariant.
-fn assert_found(
-    invariant: &str,
-    break_it: fn(MemoryProvider) -> Arc<dyn Provider>,
-    seeds: std::ops::Range<u64>,
-) {
+fn assert_found(invariant: &str, mistake: Mistake, seeds: Range<u64>) -> SimReport {
     let mut found = BTreeMap::new();
     for seed in seeds {
-        let report = Simulation::new(seed)
-            .faults(zombies())
-            .around_store(break_it)
-            .rest_within(Duration::from_secs(900))
-            .run(Workload::standard().unwrap());
+        let report = simulate_broken(seed, mistake, SimScope::default());
         let Some(name) = report.broken() else {
             continue;
         };
         if name == invariant {
             let text = report.to_string();
             assert!(text.contains(&format!("cargo xtask sim --seed {seed}")));
-            return;
+            return report;
         }
         found.insert(name, seed);
     }
@@ -97,40 +115,55 @@ fn assert_found(
 
 #[test]
 fn a_store_that_forgets_the_fence_is_found() {
-    assert_found("one_owner", broken::forgets_the_fence, 0..100);
+    let _ = assert_found("one_owner", broken::forgets_the_fence, 0..100);
 }
 
 #[test]
 fn a_store_that_hands_out_what_is_held_is_found() {
-    assert_found("one_owner", broken::hands_out_what_is_held, 0..30);
+    let _ = assert_found("one_owner", broken::hands_out_what_is_held, 0..30);
 }
 
 #[test]
 fn a_store_that_loses_events_is_found() {
-    assert_found("events_are_delivered_once", broken::loses_events, 0..30);
+    let _ = assert_found("events_are_delivered_once", broken::loses_events, 0..30);
 }
 
 #[test]
 fn a_store_that_loses_starts_is_found() {
-    assert_found("starts_finish", broken::loses_starts, 0..30);
+    let _ = assert_found("starts_finish", broken::loses_starts, 0..30);
 }
 
 #[test]
 fn a_store_that_says_done_and_does_nothing_is_found() {
-    assert_found("history_is_append_only", broken::says_done, 0..30);
+    let _ = assert_found("history_is_append_only", broken::says_done, 0..30);
 }
 
 #[test]
 fn a_store_that_fires_early_is_found() {
-    assert_found("no_timer_early", broken::fires_early, 0..30);
+    let _ = assert_found("no_timer_early", broken::fires_early, 0..30);
 }
 
 #[test]
 fn a_store_that_loses_results_is_found() {
-    assert_found("starts_finish", broken::loses_results, 0..30);
+    let _ = assert_found("starts_finish", broken::loses_results, 0..30);
 }
 
 #[test]
 fn a_store_that_leaves_messages_behind_is_found() {
-    assert_found("nothing_is_left", broken::forgets_the_ended, 0..30);
+    let _ = assert_found("nothing_is_left", broken::forgets_the_ended, 0..30);
+}
+
+#[test]
+fn a_store_that_invents_results_is_found() {
+    let _ = assert_found("activities_complete_once", broken::invents_results, 0..30);
+}
+
+#[test]
+fn a_store_that_garbles_results_is_found() {
+    let _ = assert_found("outputs_are_as_expected", broken::garbles_results, 0..30);
+}
+
+#[test]
+fn a_store_that_forgets_poison_is_found() {
+    let _ = assert_found("poison_is_kept", broken::forgets_poison, 0..60);
 }

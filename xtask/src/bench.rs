@@ -20,6 +20,11 @@ const BENCHES: &[Bench] = &[
         target: "replay",
     },
     Bench {
+        name: "runtime",
+        package: "durable-runtime",
+        target: "steps",
+    },
+    Bench {
         name: "sqlite",
         package: "durable-provider-sqlite",
         target: "sqlite",
@@ -82,7 +87,7 @@ mod tests {
         let error = select(&["cor"]).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no benchmark `cor`; known: core, sqlite, redis"
+            "there is no benchmark `cor`; known: core, runtime, sqlite, redis"
         );
     }
 

@@ -15,7 +15,7 @@ Usage: cargo xtask <command>
   no-std              build and run durable-core in a binary that has no std
   bench [<name>]      run one benchmark, or all of them: core
   sim --seeds <n>     simulate nodes over n seeds, with faults; --from <seed> to begin there
-  sim --seed <seed>   simulate one seed
+  sim --seed <seed>   simulate one seed; --scope <scope> for what shrinking left of it
   help                print this text";
 
 /// Prints the usage text.

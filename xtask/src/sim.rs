@@ -21,11 +21,13 @@ const RUN: &[&str] = &[
     "sim",
 ];
 
-/// Which seeds to run.
+/// Which seeds to run, and how much of each.
 #[derive(Debug, PartialEq, Eq)]
-enum Seeds {
-    Many { from: u64, count: u64 },
-    One(u64),
+struct Seeds {
+    from: u64,
+    count: u64,
+    /// What shrinking left of the seed; all of it if nobody says so.
+    scope: Option<String>,
 }
 
 /// Runs the simulator.
@@ -35,47 +37,52 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
 }
 
 fn parse(arguments: &[&str]) -> Result<Seeds, Error> {
-    let (mut from, mut count) = (0, DEFAULT_SEEDS);
+    let mut seeds = Seeds {
+        from: 0,
+        count: DEFAULT_SEEDS,
+        scope: None,
+    };
     let mut rest = arguments;
     while let [option, after @ ..] = rest {
-        let option = match *option {
-            "--seed" => "--seed",
-            "--seeds" => "--seeds",
-            "--from" => "--from",
-            other => {
-                return Err(Error::UnexpectedArgument {
-                    command: "sim",
-                    argument: other.to_owned(),
-                });
-            }
-        };
+        let option = known(option)?;
         let [value, after @ ..] = after else {
             return Err(Error::MissingValue { option });
         };
-        let Ok(value) = value.parse() else {
-            return Err(Error::UnexpectedArgument {
-                command: "sim",
-                argument: format!("{option} {value}"),
-            });
-        };
         match option {
-            "--seed" => return Ok(Seeds::One(value)),
-            "--seeds" => count = value,
-            _ => from = value,
+            "--seed" => (seeds.from, seeds.count) = (number(option, value)?, 1),
+            "--seeds" => seeds.count = number(option, value)?,
+            "--from" => seeds.from = number(option, value)?,
+            _ => seeds.scope = Some((*value).to_owned()),
         }
         rest = after;
     }
-    Ok(Seeds::Many { from, count })
+    Ok(seeds)
+}
+
+fn known(argument: &str) -> Result<&'static str, Error> {
+    let mut options = ["--seed", "--seeds", "--from", "--scope"].into_iter();
+    let option = options.find(|option| *option == argument);
+    option.ok_or_else(|| unexpected(argument))
+}
+
+fn number(option: &str, value: &str) -> Result<u64, Error> {
+    let number = value.parse();
+    number.map_err(|_| unexpected(&format!("{option} {value}")))
+}
+
+fn unexpected(argument: &str) -> Error {
+    Error::UnexpectedArgument {
+        command: "sim",
+        argument: argument.to_owned(),
+    }
 }
 
 impl Seeds {
     fn invocation(&self) -> Invocation {
-        let (from, count) = match self {
-            Self::One(seed) => (*seed, 1),
-            Self::Many { from, count } => (*from, *count),
-        };
-        let (from, count) = (from.to_string(), count.to_string());
-        Invocation::cargo(&[RUN, &["--release", "--", &from, &count]].concat())
+        let (from, count) = (self.from.to_string(), self.count.to_string());
+        let mut arguments = vec!["--release", "--", &from, &count];
+        arguments.extend(self.scope.as_deref());
+        Invocation::cargo(&[RUN, &arguments].concat())
     }
 }
 
@@ -89,13 +96,20 @@ pub(crate) fn steps(_: &Workspace) -> Vec<Step> {
 mod tests {
     use super::*;
 
+    fn many(from: u64, count: u64) -> Seeds {
+        Seeds {
+            from,
+            count,
+            scope: None,
+        }
+    }
+
     #[test]
     fn seeds_are_chosen_on_the_command_line() {
-        let many = |from, count| Seeds::Many { from, count };
         assert_eq!(parse(&[]).unwrap(), many(0, DEFAULT_SEEDS));
         assert_eq!(parse(&["--seeds", "9"]).unwrap(), many(0, 9));
         assert_eq!(parse(&["--seeds", "9", "--from", "4"]).unwrap(), many(4, 9));
-        assert_eq!(parse(&["--seed", "4"]).unwrap(), Seeds::One(4));
+        assert_eq!(parse(&["--seed", "4"]).unwrap(), many(4, 1));
     }
 
     #[test]
@@ -109,10 +123,15 @@ mod tests {
     }
 
     #[test]
-    fn the_command_names_the_seeds() {
+    fn the_command_names_the_seeds_and_how_much_of_them() {
         assert_eq!(
-            Seeds::One(7).invocation().to_string(),
+            many(7, 1).invocation().to_string(),
             "cargo run --locked --package durable-testkit --example sim --release -- 7 1"
+        );
+        let shrunk = parse(&["--seed", "7", "--scope", "nodes=2"]).unwrap();
+        assert_eq!(
+            shrunk.invocation().to_string(),
+            "cargo run --locked --package durable-testkit --example sim --release -- 7 1 nodes=2"
         );
     }
 }

@@ -8,6 +8,7 @@ mod commit;
 mod contract;
 mod error;
 mod lease;
+mod limits;
 mod message;
 mod query;
 mod start;

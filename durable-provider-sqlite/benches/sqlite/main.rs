@@ -29,6 +29,9 @@ fn main() -> std::io::Result<()> {
         if is_wanted("throughput") {
             per_step = Some(measure::throughput().await);
         }
+        if is_wanted("sequential") {
+            measure::sequential().await;
+        }
         if is_wanted("long") {
             measure::long().await;
         }

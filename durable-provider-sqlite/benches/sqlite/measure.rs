@@ -72,6 +72,41 @@ async fn sequences() -> (Duration, u64, u64) {
     (took, turns, after.transactions - before.transactions)
 }
 
+/// One orchestration of sequential activities, against the raw commits of its steps.
+pub(crate) async fn sequential() {
+    const STEPS: u64 = 500;
+    const ROUNDS: u64 = 5;
+    let directory = tempfile::tempdir().unwrap();
+    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let runtime = node(&provider, Stamps::default()).await;
+    let mut raw = crate::raw::OneByOne::open();
+    let (mut ours, mut limits) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        limits.push(raw.steps(STEPS as i64));
+        let began = Instant::now();
+        let start = runtime
+            .client()
+            .start(SEQUENCE, format!("steps-{round}"), &STEPS);
+        assert_eq!(start.await.unwrap().wait().await.unwrap(), STEPS);
+        ours.push(began.elapsed());
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    ours.sort();
+    limits.sort();
+    let middle = ROUNDS as usize / 2;
+    println!(
+        "sequential: {STEPS} steps: raw {:?}, ours {:?} (medians of {ROUNDS})",
+        limits[middle], ours[middle]
+    );
+    let ratio = limits[middle].as_secs_f64() / ours[middle].as_secs_f64();
+    judge(
+        "sequential steps: share of raw commits one by one",
+        ratio,
+        ">= 0.7",
+        ratio >= 0.7,
+    );
+}
+
 /// One orchestration of 10,000 sequential activities.
 pub(crate) async fn long() {
     let directory = tempfile::tempdir().unwrap();

@@ -141,6 +141,19 @@ impl OneByOne {
         }
     }
 
+    /// The commits of so many steps of one orchestration.
+    pub(crate) fn steps(&mut self, steps: i64) -> Duration {
+        self.last_key += 1;
+        let (raw, key) = (&self.raw, self.last_key);
+        raw.transaction(|| raw.start(key));
+        raw.transaction(|| raw.first_turn(key));
+        let began = Instant::now();
+        for turn in 1..=steps {
+            raw.transaction(|| raw.next_turn(key, turn));
+        }
+        began.elapsed()
+    }
+
     /// The four commits of an orchestration with one activity.
     pub(crate) fn orchestration(&mut self) -> Duration {
         self.last_key += 1;

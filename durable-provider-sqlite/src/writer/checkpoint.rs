@@ -53,9 +53,10 @@ impl LogWatch {
     }
 }
 
-fn shorten(connection: &Connection) -> rusqlite::Result<()> {
+/// Moves the whole log into the file and syncs that; whether readers let it.
+pub(super) fn shorten(connection: &Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(PATIENCE)?;
-    let result = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
     connection.busy_timeout(Duration::ZERO)?;
-    result
+    is_busy.map(|is_busy: bool| !is_busy)
 }

@@ -1,7 +1,7 @@
 //! The connection that writes, and the life of a group of requests.
 //!
 //! - Nobody is answered before the group is on disk.
-//! - A step that fails is rolled back to its savepoint; the others stay whole.
+//! - A step that fails leaves nothing; the others stay whole.
 //! - A commit that fails with an I/O error may have happened: everybody in the group
 //!   is told so, the connection is closed, and the file is opened and checked again
 //!   before anything else.
@@ -14,11 +14,11 @@ use durable_core::provider::ProviderError;
 use rusqlite::Connection;
 
 use super::busy;
-use super::checkpoint::LogWatch;
+use super::checkpoint::{self, LogWatch};
 use super::file::FileIdentity;
 use super::job::BoxedJob;
 use crate::connection;
-use crate::error::{Fault, of_statement, spoils_connection};
+use crate::error::{Fault, of_opening, of_statement, spoils_connection};
 use crate::lock::SessionLocks;
 use crate::options::SqliteOptions;
 use crate::statistics::Counters;
@@ -171,6 +171,10 @@ impl Core {
     }
 
     /// Opens the file again after a connection was closed for its errors.
+    ///
+    /// After a sync that failed, what the file reads as may be in the memory of the
+    /// operating system only, and will not be written by the next sync. So the log
+    /// is moved into the file before anybody is told what is there.
     fn open_again(&mut self) -> Result<(), ProviderError> {
         if self.connection.is_some() {
             return Ok(());
@@ -179,7 +183,15 @@ impl Core {
             return Err(closed());
         };
         place.file.check()?;
-        self.connection = Some(connection::open_writer(&place.path, &self.options)?);
+        let connection = connection::open_writer(&place.path, &self.options)?;
+        let is_moved =
+            checkpoint::shorten(&connection).map_err(|error| of_opening(&place.path, &error))?;
+        if !is_moved {
+            return Err(ProviderError::Unavailable {
+                reason: "readers keep the log from being moved into the file".into(),
+            });
+        }
+        self.connection = Some(connection);
         self.data_version = None;
         Ok(())
     }
@@ -187,15 +199,14 @@ impl Core {
     /// Begins a transaction and catches up with what other processes did.
     fn begin(&mut self, connection: &Connection) -> Result<(), Failed> {
         self.state.turns = 0;
+        self.state.forget_notes_after(0);
         busy::retry(self.options.busy_bound, || {
             execute(connection, "BEGIN IMMEDIATE")
         })?;
         let version = data_version(connection)?;
         if self.data_version != Some(version) {
             self.state.reload(connection)?;
-            if self.data_version.is_some() {
-                self.state.forget_keys();
-            }
+            self.state.forget_keys();
             self.state.note(Topic::Elsewhere);
             self.data_version = Some(version);
         }
@@ -226,31 +237,66 @@ impl Core {
         has_others && last.is_none_or(|last| last.elapsed() >= self.options.poll_bound)
     }
 
-    /// Lets every request do its step, each in a savepoint of its own.
+    /// Lets every request do its step.
+    ///
+    /// Steps check before they change anything, so one that is refused leaves
+    /// nothing, and savepoints, which cost as much as a row, are not needed. If one
+    /// fails half-way after all, the group is run again with a savepoint for each.
     fn steps(&mut self, connection: &Connection, jobs: &mut [BoxedJob]) -> Result<(), Failed> {
-        for job in jobs {
-            let state = &mut self.state;
-            if let Some(now_ms) = job.now_ms() {
-                Store { connection, state }.advance_to(now_ms)?;
+        for job in jobs.iter_mut() {
+            if self.step(connection, job, Guard::None)? == Stepped::HalfWay {
+                execute(connection, "ROLLBACK")?;
+                self.data_version = None;
+                self.begin(connection)?;
+                return self.guarded_steps(connection, jobs);
             }
-            let noted = state.noted();
-            execute(connection, "SAVEPOINT step")?;
-            let Err(fault) = job.run(&mut Store { connection, state }) else {
-                execute(connection, "RELEASE step")?;
-                continue;
-            };
-            if connection.is_autocommit() || fault.spoils_connection() {
-                // The transaction is gone, and with it every step before this one.
-                return Err(fault.into());
-            }
-            execute(connection, "ROLLBACK TO step")?;
-            execute(connection, "RELEASE step")?;
-            state.forget_notes_after(noted);
-            state.forget_keys();
-            state.reload(connection)?;
-            job.refuse(fault.into_provider_error());
         }
         Ok(())
+    }
+
+    /// Lets every request do its step in a savepoint of its own.
+    fn guarded_steps(
+        &mut self,
+        connection: &Connection,
+        jobs: &mut [BoxedJob],
+    ) -> Result<(), Failed> {
+        for job in jobs {
+            self.step(connection, job, Guard::Savepoint)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        connection: &Connection,
+        job: &mut BoxedJob,
+        guard: Guard,
+    ) -> Result<Stepped, Failed> {
+        let state = &mut self.state;
+        if let Some(now_ms) = job.now_ms() {
+            Store { connection, state }.advance_to(now_ms)?;
+        }
+        let (noted, turns) = (state.noted(), state.turns);
+        let changes = connection.total_changes();
+        guard.begin(connection)?;
+        let Err(fault) = job.run(&mut Store { connection, state }) else {
+            guard.keep(connection)?;
+            return Ok(Stepped::Wholly);
+        };
+        if connection.is_autocommit() || fault.spoils_connection() {
+            // The transaction is gone, and with it every step before this one.
+            return Err(fault.into());
+        }
+        if guard == Guard::None && connection.total_changes() != changes {
+            return Ok(Stepped::HalfWay);
+        }
+        guard.undo(connection)?;
+        state.forget_notes_after(noted);
+        state.turns = turns;
+        state.forget_keys();
+        state.reload(connection)?;
+        job.refuse(fault.into_provider_error());
+        Ok(Stepped::Wholly)
     }
 
     fn commit(&mut self, connection: &Connection, changes: u64) -> Result<(), Failed> {
@@ -284,6 +330,44 @@ impl Core {
         }
         let (notes, version) = self.state.take_notes();
         self.board.publish(notes, version);
+    }
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stepped {
+    /// It was done, or refused and nothing of it is left.
+    Wholly,
+    /// It failed, and what it had done until then is still there.
+    HalfWay,
+}
+
+/// What a step can be undone with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    None,
+    Savepoint,
+}
+
+impl Guard {
+    fn begin(self, connection: &Connection) -> rusqlite::Result<()> {
+        self.run(connection, "SAVEPOINT step")
+    }
+
+    fn keep(self, connection: &Connection) -> rusqlite::Result<()> {
+        self.run(connection, "RELEASE step")
+    }
+
+    fn undo(self, connection: &Connection) -> rusqlite::Result<()> {
+        self.run(connection, "ROLLBACK TO step")?;
+        self.run(connection, "RELEASE step")
+    }
+
+    fn run(self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
+        match self {
+            Self::None => Ok(()),
+            Self::Savepoint => execute(connection, text),
+        }
     }
 }
 
@@ -349,6 +433,7 @@ fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
 mod tests {
     use durable_core::provider::{IdReuse, MessageBody, StartInstance, StartOutcome};
     use durable_core::{InstanceId, Limits};
+    use tokio::sync::oneshot;
 
     use super::super::job::job;
     use super::*;
@@ -359,31 +444,34 @@ mod tests {
         Core::open(path, options, Arc::default(), Arc::default()).unwrap()
     }
 
+    type Answer = oneshot::Receiver<Result<StartOutcome, ProviderError>>;
+
+    /// A start with an input of this size.
+    fn start_job(id: &str, bytes: usize) -> (BoxedJob, Answer) {
+        let id = InstanceId::from(id);
+        let message = durable_core::provider::Message {
+            message_id: "s".into(),
+            body: MessageBody::Start(StartInstance {
+                name: "fulfil".into(),
+                version: None,
+                input: "x".repeat(bytes).into(),
+                parent: None,
+            }),
+        };
+        let request = StartRequest::new(&id, message, Limits::default()).unwrap();
+        job(Some(1), move |store| {
+            store.start(&id, &request, IdReuse::Refuse)
+        })
+    }
+
     /// Starts instances in one group, each with an input of this size.
     fn start(
         core: &mut Core,
         ids: &[&str],
         bytes: usize,
     ) -> Vec<Result<StartOutcome, ProviderError>> {
-        let (mut jobs, mut answers) = (Vec::new(), Vec::new());
-        for id in ids {
-            let id = InstanceId::from(*id);
-            let message = durable_core::provider::Message {
-                message_id: "s".into(),
-                body: MessageBody::Start(StartInstance {
-                    name: "fulfil".into(),
-                    version: None,
-                    input: "x".repeat(bytes).into(),
-                    parent: None,
-                }),
-            };
-            let request = StartRequest::new(&id, message, Limits::default()).unwrap();
-            let (job, answer) = job(Some(1), move |store| {
-                store.start(&id, &request, IdReuse::Refuse)
-            });
-            jobs.push(job);
-            answers.push(answer);
-        }
+        let starts = ids.iter().map(|id| start_job(id, bytes));
+        let (jobs, answers): (_, Vec<Answer>) = starts.unzip();
         core.run(jobs);
         answers
             .into_iter()
@@ -450,6 +538,28 @@ mod tests {
         assert_eq!(answer.try_recv().unwrap(), Err(closed()));
         assert!(start(&mut core, &["a"], 1)[0].is_ok());
         assert_eq!(count(&core), 1);
+    }
+
+    #[test]
+    fn a_request_that_fails_half_way_leaves_the_others_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut core = open(&directory.path().join("a.db"));
+        let group = ["first", "second"].map(|id| start_job(id, 1));
+        let (bad, mut refused) = job::<()>(None, |store| {
+            store.connection.execute_batch("DELETE FROM record")?;
+            Err(Fault::Refused(closed()))
+        });
+        let [(first, mut one), (second, mut two)] = group;
+        core.run(vec![first, bad, second]);
+        assert_eq!(refused.try_recv().unwrap(), Err(closed()));
+        for answer in [&mut one, &mut two] {
+            let outcome = answer.try_recv().unwrap();
+            assert!(
+                matches!(outcome, Ok(StartOutcome::Started { .. })),
+                "{outcome:?}"
+            );
+        }
+        assert_eq!(count(&core), 2);
     }
 
     #[test]

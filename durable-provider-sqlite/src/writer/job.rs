@@ -13,7 +13,8 @@ pub(crate) trait Job: Send {
     /// The caller's time, if the request carries it.
     fn now_ms(&self) -> Option<u64>;
 
-    /// Does the step. An error means that nothing of it may stay.
+    /// Does the step, anew if it was done before and rolled back. An error means
+    /// that nothing of it may stay.
     fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault>;
 
     /// Answers that the step was refused; nothing of it stayed.
@@ -34,12 +35,12 @@ impl fmt::Debug for dyn Job {
 /// A request and where its answer will be.
 pub(crate) fn job<T: Send + 'static>(
     now_ms: Option<u64>,
-    step: impl FnOnce(&mut Store<'_>) -> Step<T> + Send + 'static,
+    step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
 ) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
     let (reply, answer) = oneshot::channel();
     let call = Call {
         now_ms,
-        step: Some(step),
+        step,
         result: None,
         reply,
     };
@@ -48,14 +49,14 @@ pub(crate) fn job<T: Send + 'static>(
 
 struct Call<F, T> {
     now_ms: Option<u64>,
-    step: Option<F>,
+    step: F,
     result: Option<Result<T, ProviderError>>,
     reply: oneshot::Sender<Result<T, ProviderError>>,
 }
 
 impl<F, T> Job for Call<F, T>
 where
-    F: FnOnce(&mut Store<'_>) -> Step<T> + Send,
+    F: FnMut(&mut Store<'_>) -> Step<T> + Send,
     T: Send,
 {
     fn now_ms(&self) -> Option<u64> {
@@ -63,9 +64,7 @@ where
     }
 
     fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault> {
-        if let Some(step) = self.step.take() {
-            self.result = Some(Ok(step(store)?));
-        }
+        self.result = Some(Ok((self.step)(store)?));
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! What the tests share: a file to be at, code to run, and an audit of what is stored.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,6 +81,20 @@ impl Place {
         connection.busy_timeout(Duration::from_secs(10)).unwrap();
         connection
     }
+}
+
+/// This very test binary as another process, which runs one test.
+pub(crate) fn child(test: &str) -> Command {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([test, "--exact", "--nocapture"]);
+    child
+}
+
+/// Tells the parent something: one line in one write.
+pub(crate) fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("{line}\n").as_bytes()).unwrap();
+    out.flush().unwrap();
 }
 
 /// A node that gives up nothing for the crashes of its predecessors.

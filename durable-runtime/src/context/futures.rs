@@ -153,3 +153,70 @@ impl DurableFutures {
         self.slot_of[key.slot()] = slot;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use durable_core::{Advance, Event, EventId, ExecutionId};
+
+    use super::*;
+
+    fn started() -> Cursor {
+        let mut cursor = Cursor::new("i".into(), ExecutionId::FIRST);
+        cursor.end_of_history();
+        assert_eq!(cursor.advance(), Ok(Advance::Live));
+        let started = Event::OrchestrationStarted {
+            event_id: EventId::UNASSIGNED,
+            name: "code".into(),
+            version: "1.0.0".into(),
+            input: "null".into(),
+            parent: None,
+            carried: durable_core::Carried::default(),
+        };
+        let _ = cursor.deliver(started, 0).unwrap();
+        let _ = cursor.take_appended();
+        cursor
+    }
+
+    fn timer(fire_at_ms: u64) -> Request {
+        Request::Timer { fire_at_ms }
+    }
+
+    /// The due times of the timers that were appended, in order.
+    fn due_times(cursor: &mut Cursor) -> Vec<u64> {
+        let appended = cursor.take_appended();
+        let times = appended.iter().map(|entry| match entry.event {
+            Event::TimerCreated { fire_at_ms, .. } => fire_at_ms,
+            ref other => panic!("{other}"),
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn requests_are_passed_on_in_the_order_of_memory_and_then_of_polls() {
+        let mut cursor = started();
+        let mut futures = DurableFutures::default();
+        futures.set_root(1_000..2_000);
+        for (address, fire_at_ms) in [(5_000, 4), (1_500, 2), (10, 5), (1_999, 3), (1_000, 1)] {
+            futures.ask(address, timer(fire_at_ms), Waker::noop().clone());
+        }
+        futures.pass_on(&mut cursor);
+        cursor.flush().unwrap();
+        assert_eq!(due_times(&mut cursor), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn what_is_dropped_before_it_is_passed_on_leaves_no_trace() {
+        let mut cursor = started();
+        let mut futures = DurableFutures::default();
+        let first = futures.ask(1, timer(1), Waker::noop().clone());
+        let second = futures.ask(2, timer(2), Waker::noop().clone());
+        assert!(futures.remove(first).is_some());
+        assert_eq!(futures.key(second), None);
+        futures.pass_on(&mut cursor);
+        cursor.flush().unwrap();
+        assert_eq!(due_times(&mut cursor), [2]);
+        let key = futures.key(second).unwrap();
+        assert!(futures.take_waker(key).is_some());
+        assert!(futures.take_waker(key).is_none());
+    }
+}

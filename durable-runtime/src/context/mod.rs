@@ -40,6 +40,12 @@ pub use timer::Sleep;
 /// Futures that the context gives are lazy: nothing happens before they are first
 /// polled. They can be used with any combinator. Dropping one before its value was
 /// taken cancels what it stands for.
+///
+/// An unbiased `select!` begins its branches in a random order. What each of them
+/// asks of the context finds its branch again in a replay, with three exceptions,
+/// which need `biased;` or a place before the `select!`: numbers drawn with
+/// [`random`](Self::random) and [`uuid`](Self::uuid), promises, and equal calls in
+/// boxed branches.
 #[derive(Debug, Clone)]
 pub struct OrchestrationContext {
     shared: Arc<Shared>,

@@ -23,7 +23,9 @@ impl OrchestrationContext {
     /// replay it does not run, the recorded result is taken. Recorded side effects
     /// run one at a time; for anything long or unreliable use an activity.
     ///
-    /// It must not use the context's own futures.
+    /// Its result is all that the orchestration may learn of it: what it leaves in the
+    /// orchestration's variables or channels is not there in a replay. It must not
+    /// use the context.
     pub fn run<F, T, E>(&self, name: impl Into<Name>, effect: F) -> Run<F>
     where
         F: Future<Output = Result<T, E>> + Send,

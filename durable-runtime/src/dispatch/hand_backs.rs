@@ -2,8 +2,10 @@
 //! it to themselves.
 //!
 //! Each hand-back waits longer than the one before. When the wait is over every
-//! node is told at once; this one holds back a little, so that it does not take
-//! what it cannot run from under the nose of one that can.
+//! node is told at once; one that handed it back, now or lately, holds back a
+//! little, so that it does not take what it cannot run from under the nose of one
+//! that can. All of them do: otherwise two nodes that lack the code pass it to each
+//! other for ever.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -63,10 +65,13 @@ impl HandBacks {
         }
     }
 
-    /// When to look for what is due at this time: a little later if it is due
-    /// because it was handed back here.
+    /// When to look for what is due at this time: a little later if it may be
+    /// something that was handed back here.
     pub(crate) fn courteous(&self, due_ms: u64) -> u64 {
-        let is_ours = self.lock().values().any(|wait| wait.until_ms == due_ms);
+        let is_ours = self.lock().values().any(|wait| {
+            let last_ms = wait.until_ms.saturating_add(LONGEST_MS);
+            (wait.until_ms..=last_ms).contains(&due_ms)
+        });
         due_ms.saturating_add(if is_ours { COURTESY_MS } else { 0 })
     }
 
@@ -90,8 +95,10 @@ mod tests {
             100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000,
         ];
         assert_eq!(waits, expected);
+        assert_eq!(hand_backs.courteous(29_999), 29_999);
         assert_eq!(hand_backs.courteous(30_000), 30_050);
-        assert_eq!(hand_backs.courteous(30_001), 30_001);
+        assert_eq!(hand_backs.courteous(60_000), 60_050);
+        assert_eq!(hand_backs.courteous(60_001), 60_001);
         hand_backs.forget(&what);
         assert_eq!(hand_backs.next(what, 0), 100);
     }

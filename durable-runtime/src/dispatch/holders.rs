@@ -5,12 +5,13 @@
 //! the token decides who is meant:
 //!
 //! ```text
-//! (unknown) ──take_over──▶ Active ──return_soon──▶ Returning ──returned──▶ (unknown)
-//!                            └──────let_go───────────────────────────────▶ (unknown)
+//! (unknown) ──take_over──▶ Active ──return_soon──▶ Returning ──let_go──▶ Gone ──▶ (unknown)
+//!                            └──────────────────────────────────let_go─────▲
 //! ```
 //!
 //! Messages that were given under a lease that is on its way back are dropped here:
-//! the store gives them again under the next lease.
+//! the store gives them again under the next lease. A fetch that was under way when
+//! a lease went back may still bring it; a later one cannot.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +25,14 @@ use crate::turn::Arrival;
 /// Who holds which instance.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
-    holders: Mutex<HashMap<InstanceId, Holder>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    holders: HashMap<InstanceId, Holder>,
+    /// The instances whose leases went back since the last fetch began.
+    gone: Vec<InstanceId>,
 }
 
 #[derive(Debug)]
@@ -39,29 +47,42 @@ enum Stage {
     Active(UnboundedSender<Arrival>),
     /// Its lease is being given back.
     Returning,
+    /// The store has the lease again, and the answer to a fetch may not know it yet.
+    Gone,
 }
 
 impl Holders {
-    fn holders(&self) -> MutexGuard<'_, HashMap<InstanceId, Holder>> {
-        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A fetch begins: it cannot bring a lease that went back before.
+    pub(crate) fn fetch_begins(&self) {
+        let known = &mut *self.known();
+        for instance in known.gone.drain(..) {
+            let holder = known.holders.get(&instance);
+            if holder.is_some_and(|holder| matches!(holder.stage, Stage::Gone)) {
+                known.holders.remove(&instance);
+            }
+        }
     }
 
     /// An instance was handed out. If it is new in this node's hands its holder is
     /// to be started with this channel; if not, what came with it is passed on.
     pub(crate) fn take_over(&self, ready: &ReadyInstance) -> Option<UnboundedReceiver<Arrival>> {
-        let mut holders = self.holders();
-        if let Some(holder) = holders.get(&ready.lease.instance) {
+        let mut known = self.known();
+        if let Some(holder) = known.holders.get(&ready.lease.instance) {
             match &holder.stage {
                 _ if holder.token > ready.lease.token => return None,
-                Stage::Returning if holder.token == ready.lease.token => return None,
-                Stage::Active(channel) if holder.token == ready.lease.token => {
+                // The lease before this one is gone, and so is its holder.
+                _ if holder.token < ready.lease.token => {}
+                Stage::Returning | Stage::Gone => return None,
+                Stage::Active(channel) => {
                     let mut arrivals = ready.messages.iter().cloned().map(Arrival::Message);
                     if arrivals.all(|arrival| channel.send(arrival).is_ok()) {
                         return None;
                     }
                 }
-                // The lease before this one is gone, and so is its holder.
-                _ => {}
             }
         }
         let (channel, receiver) = mpsc::unbounded_channel();
@@ -69,13 +90,13 @@ impl Holders {
             token: ready.lease.token,
             stage: Stage::Active(channel),
         };
-        holders.insert(ready.lease.instance.clone(), holder);
+        known.holders.insert(ready.lease.instance.clone(), holder);
         Some(receiver)
     }
 
     /// Hands an arrival to the holder of its instance; gives it back if there is none.
     pub(crate) fn forward(&self, instance: &InstanceId, arrival: Arrival) -> Result<(), Arrival> {
-        let channel = match self.holders().get(instance) {
+        let channel = match self.known().holders.get(instance) {
             Some(Holder {
                 stage: Stage::Active(channel),
                 ..
@@ -85,21 +106,25 @@ impl Holders {
         channel.send(arrival).map_err(|unsent| unsent.0)
     }
 
-    /// The store has the lease again.
-    pub(crate) fn let_go(&self, lease: &Lease) {
-        let mut holders = self.holders();
-        let holder = holders.get(&lease.instance);
-        if holder.is_some_and(|holder| holder.token == lease.token) {
-            holders.remove(&lease.instance);
-        }
-    }
-
     /// The lease is on its way to the store.
     pub(crate) fn return_soon(&self, lease: &Lease) {
-        if let Some(holder) = self.holders().get_mut(&lease.instance)
+        self.known().move_to(lease, Stage::Returning);
+    }
+
+    /// The store has the lease again.
+    pub(crate) fn let_go(&self, lease: &Lease) {
+        let mut known = self.known();
+        known.move_to(lease, Stage::Gone);
+        known.gone.push(lease.instance.clone());
+    }
+}
+
+impl Known {
+    fn move_to(&mut self, lease: &Lease, stage: Stage) {
+        if let Some(holder) = self.holders.get_mut(&lease.instance)
             && holder.token == lease.token
         {
-            holder.stage = Stage::Returning;
+            holder.stage = stage;
         }
     }
 }

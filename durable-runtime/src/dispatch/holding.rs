@@ -99,6 +99,11 @@ impl Holding {
 
     /// Runs turns until there is nothing to do; the execution if it can be kept.
     async fn run(&mut self, ready: &ReadyInstance) -> Option<Live> {
+        if let Some(reason) = self.requested_end() {
+            let failure = Failure::new(FailureKind::Terminated, reason);
+            self.terminate(failure).await;
+            return None;
+        }
         if ready.crashes >= self.node.options.max_crashes {
             let failure = Failure::new(
                 FailureKind::Poisoned,
@@ -106,11 +111,6 @@ impl Holding {
             );
             let stop = Stop::by_policy(failure, FaultPolicy::Suspend);
             self.stop(stop, self.new_batch()).await;
-            return None;
-        }
-        if let Some(reason) = self.requested_end() {
-            let failure = Failure::new(FailureKind::Terminated, reason);
-            self.terminate(failure).await;
             return None;
         }
         let (live, rest) = self.load(ready).await?;
@@ -154,10 +154,11 @@ impl Holding {
             );
             let turn = async {
                 self.turn(&mut live, rest).await.ok()?;
-                tracing::Span::current().record("last_event", self.tail.last_event_id.get());
                 self.verify(&mut live).await.ok()
             };
-            turn.instrument(span).await?;
+            let turned = turn.instrument(span.clone()).await;
+            span.record("last_event", self.tail.last_event_id.get());
+            turned?;
             drop(slot);
             let instance = HandedBack::Instance(self.lease.instance.clone());
             self.node.hand_backs.forget(&instance);
@@ -237,6 +238,28 @@ impl Holding {
             };
             self.take_arrival(arrival);
         }
+    }
+
+    /// Waits until the turn that runs is of no use any more: the session is over,
+    /// the instance is in other hands, or it is to end at once.
+    pub(super) async fn no_longer_wanted(&mut self) {
+        while self.requested_end().is_none() {
+            let arrival = tokio::select! {
+                biased;
+                () = self.node.ended.cancelled() => return,
+                arrival = self.channel.recv() => arrival,
+            };
+            match arrival {
+                Some(arrival) => self.take_arrival(arrival),
+                None => return,
+            }
+        }
+    }
+
+    /// Results that were not committed are still to be delivered.
+    pub(super) fn take_back(&mut self, results: Vec<LocalResult>) {
+        let results = results.into_iter().map(Arrival::Result);
+        self.arrivals.extend(results);
     }
 
     fn keep_cached(&self, live: Live) {

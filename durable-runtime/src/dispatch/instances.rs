@@ -17,6 +17,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
     let mut backoff = Backoff::default();
     while !node.draining.is_cancelled() {
         let max = node.turn_slots.available_permits().clamp(1, BATCH);
+        node.holders.fetch_begins();
         let fetch = node
             .provider
             .fetch_instances(node.session, max, node.clock.now_ms());
@@ -36,6 +37,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
         if fetched < max {
             let news = wait::for_news(&node, &Interest::Instances, ready.seen, ready.next_due_ms);
             tokio::select! {
+                biased;
                 () = news => {}
                 () = node.look_again.notified() => {}
             }

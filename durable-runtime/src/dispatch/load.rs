@@ -45,6 +45,20 @@ pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, F
     Ok(Loaded::Live(Box::new(live), rest))
 }
 
+/// The record of an instance that has ended. Storage errors are waited out.
+pub(super) async fn ended(node: &Node, instance: &InstanceId) -> Option<InstanceRecord> {
+    let mut backoff = Backoff::default();
+    loop {
+        match node.provider.instance(instance).await {
+            Ok(record) => return record.filter(|record| record.status.kind().is_ended()),
+            Err(error) => wait::out_error(node, &mut backoff, &error).await,
+        }
+        if node.ended.is_cancelled() {
+            return None;
+        }
+    }
+}
+
 /// Whether nothing was committed since the execution was cached.
 fn is_valid(cached: &CachedExecution, ready: &ReadyInstance) -> bool {
     cached.live.execution.execution_id() == ready.execution_id

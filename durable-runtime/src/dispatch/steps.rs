@@ -129,7 +129,7 @@ impl Holding {
                 Ok(Rest::InRun) => {
                     tokio::select! {
                         biased;
-                        () = self.node.ended.cancelled() => return Err(Lost),
+                        () = self.no_longer_wanted() => return Err(Lost),
                         () = live.execution.run_progress() => {}
                     }
                     live.execution.drive()
@@ -218,8 +218,7 @@ impl Holding {
                 Ok(())
             }
             Err(not_committed) => {
-                self.arrivals
-                    .extend(results.into_iter().map(Arrival::Result));
+                self.take_back(results);
                 if let NotCommitted::Refused(error) = not_committed {
                     let stop = Stop::refused(&error, self.node.options.fault_policy);
                     self.stop(stop, self.new_batch()).await;

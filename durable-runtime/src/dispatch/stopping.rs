@@ -41,6 +41,7 @@ impl Holding {
                 if self.must_run {
                     // A commit would tell the store that it has run.
                     self.hold = Hold::Delayed { not_before_ms };
+                    self.take_back(batch.into_results());
                     return;
                 }
                 batch.update.not_before_ms = Some(not_before_ms);
@@ -70,21 +71,20 @@ impl Holding {
                 }
             }
             // Somebody else decides.
-            Err(NotCommitted::Lost) => {
-                self.arrivals
-                    .extend(results.into_iter().map(Arrival::Result));
-            }
+            Err(NotCommitted::Lost) => self.take_back(results),
             Err(NotCommitted::Refused(error)) => {
-                self.arrivals
-                    .extend(results.into_iter().map(Arrival::Result));
+                self.take_back(results);
                 let failure = Failure::new(FailureKind::CorruptHistory, error.to_string());
                 self.suspend(failure.not_retryable()).await;
             }
         }
     }
 
-    /// Ends the instance without running its code.
+    /// Ends the instance without running its code. One that has ended stays as it is.
     pub(super) async fn terminate(&mut self, failure: Failure) {
+        if let Some(record) = load::ended(&self.node, &self.lease.instance).await {
+            return self.dismiss(&record).await;
+        }
         let mut batch = self.new_batch();
         let now_ms = self.node.store_now_ms();
         self.begin_unstarted(&mut batch, now_ms);

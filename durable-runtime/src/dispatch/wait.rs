@@ -6,15 +6,12 @@ use durable_core::provider::{Interest, ProviderError, WakeSeq};
 
 use crate::node::Node;
 
-/// How long a dispatcher waits at most before it looks again, whatever it was told.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-
 /// Waits until there may be something new, until something is due, or until the
 /// node drains.
 pub(super) async fn for_news(node: &Node, interest: &Interest, seen: WakeSeq, due_ms: Option<u64>) {
-    let until_due = due_ms.map_or(LONGEST_WAIT, |due_ms| {
-        let due_ms = node.hand_backs.courteous(due_ms);
-        Duration::from_millis(due_ms.saturating_sub(node.store_now_ms())).min(LONGEST_WAIT)
+    let longest = node.options.longest_wait;
+    let until_due = due_ms.map_or(longest, |due_ms| {
+        node.until(node.hand_backs.courteous(due_ms)).min(longest)
     });
     tokio::select! {
         biased;
@@ -74,6 +71,7 @@ pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &Provid
     tracing::warn!(node = %node.options.node, %error, "the store did not answer");
     metrics::counter!("durable_store_errors_total").increment(1);
     tokio::select! {
+        biased;
         () = node.ended.cancelled() => {}
         () = node.clock.sleep(backoff.grow()) => {}
     }

@@ -1,29 +1,29 @@
-//! One execution in memory: its cursor, its root future, and the driver that
-//! polls the one as the other allows.
+//! One execution in memory: its cursor and its root future.
 //!
-//! The driver is synchronous and does no I/O. Live execution, recovery and
-//! verification all use it.
+//! It is synchronous and does no I/O. Live execution, recovery, verification and
+//! the replayer all use it, so they cannot differ.
 
+mod drive;
 mod fault;
+mod silence;
 mod waker;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
 use durable_core::{
-    Advance, Carried, Cursor, Delivery, Ending, Event, EventId, ExecutionId, Failure, HistoryEntry,
-    InstanceId, Name, Parent, Payload, Version,
+    Advance, Carried, Cursor, Delivery, Event, EventId, ExecutionId, HistoryEntry, InstanceId,
+    Name, Parent, Payload, Version,
 };
-
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
 
-use crate::context::{ContextSettings, Inner, OrchestrationContext, Shared};
+use crate::context::{ContextSettings, OrchestrationContext, Shared};
 use crate::registry::{CodeFuture, Registry};
+
+use drive::Tracing;
 
 pub(crate) use fault::Fault;
 pub(crate) use waker::{Executing, RootWaker};
@@ -225,169 +225,6 @@ impl Execution {
         Ok(())
     }
 
-    /// Runs the step until it comes to rest.
-    pub(crate) fn drive(&mut self) -> Result<Rest, Fault> {
-        self.waker.begin();
-        let rest = self.drive_step();
-        self.waker.pause();
-        rest
-    }
-
-    fn drive_step(&mut self) -> Result<Rest, Fault> {
-        let mut stall = Stall::default();
-        loop {
-            if self.shared.lock().cursor.has_ended() {
-                self.continued = self.continuing.take().or(self.continued.take());
-                self.waker.retire();
-                self.drop_root();
-                return Ok(Rest::Ended);
-            }
-            if self.poll_until_idle(&mut stall)? {
-                self.shared.lock().flush()?;
-                continue;
-            }
-            let mut inner = self.shared.lock();
-            stall.note(&inner);
-            let Some(grant) = inner.cursor.grant()? else {
-                let (is_running, open) =
-                    (inner.cursor.is_running(), inner.cursor.open_operations());
-                let is_at_end = !inner.cursor.is_replaying();
-                drop(inner);
-                return match (is_running, open) {
-                    (true, _) => Ok(Rest::InRun),
-                    (false, 0) if self.root.is_some() && is_at_end => Err(self.foreigner()),
-                    _ => Ok(Rest::Quiet),
-                };
-            };
-            let waker = inner.futures.take_waker(grant.key);
-            drop(inner);
-            if grant.executes {
-                self.permitted = waker;
-                return Ok(Rest::BeforeRun);
-            }
-            self.wake(waker)?;
-        }
-    }
-
-    /// Polls the root until it waits: as often as it wakes itself; whether it was
-    /// polled at all. All this is one poll to the cursor, so whatever the branches of
-    /// the code set off in each other is concurrent, and what was granted can be
-    /// taken in any of these polls.
-    fn poll_until_idle(&mut self, stall: &mut Stall) -> Result<bool, Fault> {
-        let before = stall.polls;
-        let mut ending = None;
-        while ending.is_none() && self.root.is_some() && self.waker.take_woken() {
-            if stall.is_hopeless() {
-                return Err(Fault::Restless {
-                    after: self.last_event_id(),
-                });
-            }
-            stall.polls += 1;
-            ending = self.poll_root()?;
-        }
-        if self.waker.was_woken_by_foreigner() {
-            return Err(self.foreigner());
-        }
-        let is_polled = stall.polls > before;
-        if is_polled {
-            self.finish(ending);
-        }
-        Ok(is_polled)
-    }
-
-    /// Ends the execution if the root returned, or waits after it asked to go on in
-    /// a new one.
-    fn finish(&mut self, returned: Option<Ending>) {
-        let mut inner = self.shared.lock();
-        let Some(ending) = returned.or_else(|| inner.ending.take()) else {
-            return;
-        };
-        if let Ending::ContinuedAsNew { input, version } = &ending {
-            self.continuing = Some((input.clone(), version.clone()));
-        }
-        inner.cursor.finish(ending);
-    }
-
-    /// What was appended before a side effect is stored: let it execute.
-    pub(crate) fn go_ahead(&mut self) -> Result<Rest, Fault> {
-        self.waker.begin();
-        let waker = self.permitted.take();
-        let rest = self.wake(waker).and_then(|()| self.drive_step());
-        self.waker.pause();
-        rest
-    }
-
-    /// Wakes a granted future. If that does not wake the root, the future is not
-    /// polled, and the grant lapses.
-    fn wake(&self, waker: Option<Waker>) -> Result<(), Fault> {
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        if !self.waker.is_woken() {
-            self.shared.lock().flush()?;
-        }
-        Ok(())
-    }
-
-    /// Polls the root once; how it returned, if it did.
-    fn poll_root(&mut self) -> Result<Option<Ending>, Fault> {
-        let Some(root) = self.root.as_mut() else {
-            return Ok(None);
-        };
-        let mut inner = self.shared.lock();
-        inner.polling = Some(std::thread::current().id());
-        let is_replaying = inner.is_replaying();
-        drop(inner);
-        let waker = Waker::from(Arc::clone(&self.waker));
-        let polled = silenced(is_replaying, || {
-            std::panic::catch_unwind(AssertUnwindSafe(|| {
-                Pin::new(root).poll(&mut Context::from_waker(&waker))
-            }))
-        });
-        let mut inner = self.shared.lock();
-        inner.polling = None;
-        let after = inner.cursor.last_event_id();
-        if let Some(misuse) = inner.misuse {
-            return Err(Fault::Misuse { misuse, after });
-        }
-        drop(inner);
-        match polled {
-            Ok(Poll::Pending) => Ok(None),
-            Ok(Poll::Ready(result)) => {
-                // What it held went with its last poll.
-                self.root = None;
-                Ok(Some(ending_of(result)))
-            }
-            Err(panic) => {
-                let message = panic_message(panic.as_ref());
-                Err(Fault::Panicked { message, after })
-            }
-        }
-    }
-
-    /// Why something that is not durable is at work.
-    fn foreigner(&self) -> Fault {
-        let inner = self.shared.lock();
-        let after = inner.cursor.last_event_id();
-        match inner.misuse {
-            Some(misuse) => Fault::Misuse { misuse, after },
-            None => Fault::ForeignWait { after },
-        }
-    }
-
-    /// Drops the root where it stands. What its parts do in their last moment has
-    /// no effect, and a panic there harms nobody else.
-    fn drop_root(&mut self) {
-        let Some(root) = self.root.take() else {
-            return;
-        };
-        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| drop(root))) {
-            let instance = &self.shared.instance;
-            let message = panic_message(panic.as_ref());
-            tracing::error!(%instance, message, "an orchestration panicked while it was dropped");
-        }
-    }
-
     /// What is to be stored since the last call.
     pub(crate) fn take_appended(&mut self) -> Vec<HistoryEntry> {
         self.shared.lock().cursor.take_appended()
@@ -439,50 +276,10 @@ impl Execution {
     }
 }
 
-/// Whether a step comes to nothing.
-#[derive(Default)]
-struct Stall {
-    /// Polls since the code last did something or took a value.
-    polls: u32,
-    seen: Option<(EventId, u64)>,
-}
-
-impl Stall {
-    /// More polls than any sensible code needs to do something.
-    const MOST_POLLS: u32 = 1_000_000;
-
-    fn note(&mut self, inner: &Inner) {
-        let seen = Some((inner.cursor.last_event_id(), inner.taken));
-        if self.seen != seen {
-            *self = Self { polls: 0, seen };
-        }
-    }
-
-    fn is_hopeless(&self) -> bool {
-        self.polls >= Self::MOST_POLLS
-    }
-}
-
 /// The addresses of a future's own memory.
 fn memory_of(future: &CodeFuture) -> Range<usize> {
     let start = std::ptr::from_ref(&**future).addr();
     start..start + size_of_val(&**future)
-}
-
-fn ending_of(result: Result<Payload, Failure>) -> Ending {
-    match result {
-        Ok(output) => Ending::Completed { output },
-        Err(failure) => Ending::Failed { failure },
-    }
-}
-
-/// Runs code over recorded events without its `tracing` output.
-fn silenced<T>(is_replaying: bool, code: impl FnOnce() -> T) -> T {
-    if is_replaying {
-        tracing::dispatcher::with_default(&tracing::Dispatch::none(), code)
-    } else {
-        code()
-    }
 }
 
 /// The text of a panic.
@@ -497,7 +294,7 @@ pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 impl Drop for Execution {
     fn drop(&mut self) {
         self.waker.retire();
-        self.drop_root();
+        self.drop_root(Tracing::Silent);
     }
 }
 

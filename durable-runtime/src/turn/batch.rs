@@ -6,20 +6,18 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
-    NextExecution, OutgoingMessage, StartInstance, Timer, TurnCommit, WorkItem, WorkKey,
+    Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
+    OutgoingMessage, Timer, TurnCommit, WorkItem, WorkKey,
 };
-use durable_core::{
-    Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name,
-    Parent, Payload,
-};
+use durable_core::{Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
+use super::messages::Source;
 use super::{Arrival, Live, LocalResult, Past};
 
 /// What a turn has gathered for its commit.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    instance: InstanceId,
+    pub(super) instance: InstanceId,
     pub(crate) events: Vec<HistoryEntry>,
     pub(crate) next_execution: Option<NextExecution>,
     consumed: Vec<InboxSeq>,
@@ -28,7 +26,7 @@ pub(crate) struct Batch {
     cancelled_work: Vec<WorkKey>,
     new_timers: BTreeMap<(ExecutionId, EventId), Timer>,
     cancelled_timers: Vec<(ExecutionId, EventId)>,
-    new_messages: Vec<OutgoingMessage>,
+    pub(super) new_messages: Vec<OutgoingMessage>,
     pub(crate) update: InstanceUpdate,
 }
 
@@ -121,6 +119,11 @@ impl Batch {
             claim: header.claim,
         };
         (turn, self.results)
+    }
+
+    /// The results that travelled in memory, of a batch that is not committed.
+    pub(crate) fn into_results(self) -> Vec<LocalResult> {
+        self.results
     }
 
     /// The arrival was dealt with: it leaves the inbox, or its work its queue.
@@ -219,66 +222,6 @@ impl Batch {
         self.new_timers.insert((execution_id, event_id), timer);
     }
 
-    /// Events that are messages to other instances.
-    fn tell_others(&mut self, source: Source, event: &Event) {
-        match event {
-            Event::SubOrchestrationScheduled {
-                name,
-                version,
-                instance: child,
-                input,
-                ..
-            } => {
-                let start = StartInstance {
-                    name: name.clone(),
-                    version: version.clone(),
-                    input: input.clone(),
-                    parent: Some(Parent {
-                        instance: self.instance.clone(),
-                        execution_id: source.execution_id,
-                        event_id: source.event_id,
-                    }),
-                };
-                self.send(source, child, MessageBody::Start(start));
-            }
-            Event::OrchestrationChained {
-                name,
-                version,
-                instance: started,
-                input,
-                ..
-            } => {
-                let start = StartInstance {
-                    name: name.clone(),
-                    version: version.clone(),
-                    input: input.clone(),
-                    parent: None,
-                };
-                self.send(source, started, MessageBody::Start(start));
-            }
-            Event::ExternalEventSent {
-                target, name, data, ..
-            } => {
-                let body = MessageBody::ExternalRaised {
-                    name: name.clone(),
-                    data: data.clone(),
-                };
-                self.send(source, target, body);
-            }
-            Event::PromiseResolutionSent {
-                target, resolution, ..
-            } => {
-                let body = MessageBody::PromiseSettled {
-                    execution_id: target.execution_id,
-                    number: target.number,
-                    resolution: resolution.clone(),
-                };
-                self.send(source, &target.instance, body);
-            }
-            _ => {}
-        }
-    }
-
     /// The execution ends: nothing of it is left behind, and if the instance ends
     /// with it, whoever waits is told.
     fn end(&mut self, live: &mut Live, source: Source, terminal: &Event) {
@@ -328,80 +271,6 @@ impl Batch {
         self.update.status = Some(InstanceStatus::Terminated { failure });
     }
 
-    /// Asks children to stop whose parent has ended.
-    fn give_up(
-        &mut self,
-        source: Source,
-        children: impl IntoIterator<Item = (EventId, InstanceId)>,
-    ) {
-        for (scheduled, child) in children {
-            let body = MessageBody::Cancel {
-                reason: "its parent has ended".into(),
-            };
-            let id = format!("{}/{scheduled}", self.message_id(source));
-            self.push_message(&child, id, body);
-        }
-    }
-
-    /// Gives the result of the instance to whoever waits for it.
-    fn answer(&mut self, source: Source, parent: Option<Parent>, result: Result<Payload, Failure>) {
-        let Some(parent) = parent else {
-            return;
-        };
-        let body = MessageBody::SubOrchestrationFinished {
-            execution_id: parent.execution_id,
-            source_event_id: parent.event_id,
-            result,
-        };
-        self.send(source, &parent.instance, body);
-    }
-
-    /// A start that came too late or for a taken id: whoever waits is told.
-    pub(crate) fn refuse_start(&mut self, start: &StartInstance) {
-        let Some(parent) = &start.parent else {
-            return;
-        };
-        let failure = Failure::new(
-            FailureKind::InstanceExists,
-            format!("an instance with the id `{}` exists", self.instance),
-        );
-        let id = format!(
-            "{}/{}/{}/refused",
-            parent.instance, parent.execution_id, parent.event_id
-        );
-        let body = MessageBody::SubOrchestrationFinished {
-            execution_id: parent.execution_id,
-            source_event_id: parent.event_id,
-            result: Err(failure),
-        };
-        self.push_message(&parent.instance, id, body);
-    }
-
-    /// Tells another instance something; the id follows from the event, so that it
-    /// is the same whenever the turn is run.
-    fn send(&mut self, source: Source, target: &InstanceId, body: MessageBody) {
-        let id = self.message_id(source);
-        self.push_message(target, id, body);
-    }
-
-    fn message_id(&self, source: Source) -> String {
-        let Source {
-            execution_id,
-            event_id,
-        } = source;
-        format!("{}/{execution_id}/{event_id}", self.instance)
-    }
-
-    fn push_message(&mut self, target: &InstanceId, id: String, body: MessageBody) {
-        self.new_messages.push(OutgoingMessage {
-            target: target.clone(),
-            message: Message {
-                message_id: MessageId::from(id),
-                body,
-            },
-        });
-    }
-
     /// Work that was scheduled in this very turn is not even created.
     fn cancel_work(&mut self, execution_id: ExecutionId, event_id: EventId) {
         if self.new_work.remove(&(execution_id, event_id)).is_none() {
@@ -424,13 +293,6 @@ impl Batch {
             event_id,
         }
     }
-}
-
-/// The event that something follows from.
-#[derive(Debug, Clone, Copy)]
-struct Source {
-    execution_id: ExecutionId,
-    event_id: EventId,
 }
 
 impl Tail {

@@ -7,6 +7,7 @@
 
 mod batch;
 mod live;
+mod messages;
 mod past;
 
 use durable_core::provider::{InboxMessage, WorkKey, WorkLease};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use durable_core::Name;
 use durable_runtime::{
-    Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
+    Activity, ActivityContext, Failure, FaultPolicy, Orchestration, OrchestrationContext, Registry,
     RegistryBuilder, RuntimeOptions,
 };
 use tokio::sync::mpsc;
@@ -243,4 +243,28 @@ async fn a_call_that_is_dropped_before_a_worker_took_it_is_never_run() {
     stop(node).await;
     world.assert_done();
     assert!(told.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_that_ends_the_orchestration_tells_its_activities() {
+    let world = World::new();
+    let builder =
+        Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, _| async move {
+            tokio::select! {
+                biased;
+                result = ctx.activity(LONG, &()) => result,
+                _ = one_second(&ctx) => panic!("a bug"),
+            }
+        });
+    let (registry, mut told) = reporting(builder, &world);
+    let options = RuntimeOptions {
+        fault_policy: FaultPolicy::Terminate,
+        ..RuntimeOptions::default()
+    };
+    let node = world.node_with(&registry, options).await;
+    let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
+    instance.wait().await.unwrap_err();
+    assert_eq!(told.recv().await, Some(Duration::from_secs(1)));
+    stop(node).await;
+    world.assert_done();
 }

@@ -9,6 +9,7 @@ use durable_runtime::{
     OrchestrationContext, Registry,
 };
 
+use crate::faulty::Fault;
 use crate::world::{World, settle, stop};
 
 const BOOK: Activity<String, String> = Activity::new("book");
@@ -200,6 +201,66 @@ async fn a_suspended_instance_can_be_terminated_without_running_its_code() {
     assert_eq!(
         world.kinds("trip-1", 1).await,
         ["OrchestrationStarted", "OrchestrationTerminated"]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn terminating_interrupts_a_side_effect() {
+    let world = World::new();
+    let registry = Registry::builder()
+        .orchestration(TRIP, |ctx: OrchestrationContext, _| async move {
+            let stuck = std::future::pending::<Result<Vec<String>, Failure>>();
+            ctx.run("stuck", stuck).await
+        })
+        .build()
+        .unwrap();
+    let node = world.node(&registry).await;
+    let instance = node.client().start(TRIP, "trip-1", &0).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    instance.terminate("stuck").await.unwrap();
+    instance.wait().await.unwrap_err();
+    assert_eq!(world.elapsed(), Duration::from_secs(5));
+    stop(node).await;
+    assert_eq!(
+        world.kinds("trip-1", 1).await,
+        ["OrchestrationStarted", "OrchestrationTerminated"]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hard_stop_that_comes_too_late_changes_nothing() {
+    let world = World::new();
+    let store = world.counted();
+    let registry = Registry::builder()
+        .orchestration(TRIP, |ctx: OrchestrationContext, _| async move {
+            ctx.external_event(GO).await?;
+            Ok::<_, Failure>(vec!["done".to_string()])
+        })
+        .build()
+        .unwrap();
+    let node = world
+        .node_on(Arc::new(store.clone()), &registry, Default::default())
+        .await;
+    let instance = world.client().start(TRIP, "trip-1", &0).await.unwrap();
+    settle().await;
+    // The end is on its way to the store when the hard stop arrives there.
+    store.follow(|name, _| match name {
+        "commit" => Fault::Slow(1_000, 0),
+        _ => Fault::None,
+    });
+    instance.raise(GO, &()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    instance.terminate("too late").await.unwrap();
+    instance.cancel("too late as well").await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), ["done"]);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(instance.wait().await.unwrap(), ["done"]);
+    stop(node).await;
+    assert_eq!(
+        world.kinds("trip-1", 1).await.last(),
+        Some(&"OrchestrationCompleted")
     );
     world.assert_done();
 }

@@ -161,7 +161,7 @@ async fn a_journey_survives_a_crash_at_every_call_to_its_store() {
 #[tokio::test(start_paused = true)]
 async fn journeys_survive_nodes_that_crash_again_and_again() {
     let undisturbed = journey::undisturbed().await;
-    for seed in 0..20 {
+    for seed in 0..10 {
         let world = World::new();
         let mut random = Random::new(seed);
         let client = world.client();

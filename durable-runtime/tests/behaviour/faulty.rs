@@ -149,7 +149,7 @@ impl Faulty {
             Fault::UnknownBefore => return Err(unknown()),
             Fault::DieBefore => {
                 self.die();
-                std::future::pending::<()>().await;
+                return std::future::pending().await;
             }
             Fault::None | Fault::UnknownAfter | Fault::DieAfter => {}
         }

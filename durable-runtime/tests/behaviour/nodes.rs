@@ -111,10 +111,10 @@ async fn many_instances_are_shared_by_two_nodes_and_survive_one_of_them() {
     for number in 0..60 {
         assert_eq!(world.kinds(&format!("f-{number}"), 1).await.len(), 8);
     }
-    stop(second).await;
-    let log = log.lock().unwrap();
+    let log = log.lock().unwrap().clone();
     assert!(log.iter().any(|entry| entry.starts_with("first")));
     assert!(log.iter().any(|entry| entry.starts_with("second")));
+    stop(second).await;
     world.assert_done();
 }
 
@@ -418,5 +418,42 @@ async fn concurrency_is_bounded_as_configured() {
         "no slot is ever idle"
     );
     stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_can_run_orchestrations_only_or_activities_only() {
+    let world = World::new();
+    let log = Log::default();
+    let orchestrations = RuntimeOptions {
+        max_activities: 0,
+        ..RuntimeOptions::default()
+    };
+    let activities = RuntimeOptions {
+        max_turns: 0,
+        ..RuntimeOptions::default()
+    };
+    let thinker = world
+        .node_with(&stepping(&log, "thinker"), orchestrations)
+        .await;
+    let worker = world.node_with(&stepping(&log, "worker"), activities).await;
+    let client = world.client();
+    let mut instances = Vec::new();
+    for number in 0..5 {
+        instances.push(client.start(FLOW, format!("f-{number}"), &3).await.unwrap());
+    }
+    for instance in instances {
+        assert_eq!(instance.wait().await.unwrap(), 3);
+    }
+    assert_eq!(world.elapsed(), Duration::from_secs(3));
+    assert_eq!(log.lock().unwrap().len(), 15);
+    assert!(
+        log.lock()
+            .unwrap()
+            .iter()
+            .all(|entry| entry.starts_with("worker"))
+    );
+    stop(thinker).await;
+    stop(worker).await;
     world.assert_done();
 }

@@ -8,6 +8,7 @@ use durable_runtime::RuntimeOptions;
 
 use crate::faulty::Fault;
 use crate::journey;
+use crate::telemetry::Metrics;
 use crate::world::{Random, World, stop};
 
 /// Runs journeys on nodes whose calls to the store are disturbed by this plan.
@@ -132,7 +133,7 @@ async fn each_method_alone_may_be_said_to_have_failed_after_it_happened() {
 
 #[tokio::test(start_paused = true)]
 async fn every_call_may_take_its_time_before_and_after_its_effect() {
-    for seed in 0..20 {
+    for seed in 0..10 {
         disturbed(seed, 3, |seed| {
             let mut random = Random::new(seed);
             move |_, _| Fault::Slow(random.below(200), random.below(200))
@@ -143,7 +144,7 @@ async fn every_call_may_take_its_time_before_and_after_its_effect() {
 
 #[tokio::test(start_paused = true)]
 async fn everything_at_once() {
-    for seed in 0..20 {
+    for seed in 0..10 {
         disturbed(seed, 3, |seed| {
             let mut random = Random::new(seed);
             move |_, _| match random.below(20) {
@@ -186,4 +187,57 @@ async fn an_outage_is_waited_out() {
     );
     stop(node).await;
     world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_store_is_no_reason_for_a_rejected_commit() {
+    let metrics = Metrics::default();
+    let _listening = metrics::set_default_local_recorder(&metrics);
+    for seed in 0..10 {
+        disturbed(seed, 1, |seed| {
+            let mut random = Random::new(seed);
+            move |_, _| Fault::Slow(random.below(100), random.below(100))
+        })
+        .await;
+    }
+    assert!(metrics.get("durable_commits_total") > 500);
+    assert_eq!(metrics.get("durable_commits_rejected_total"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_always_lost_do_not_make_a_node_open_sessions_without_end() {
+    let world = World::new();
+    let store = world.counted();
+    let node = world
+        .node_on(
+            Arc::new(store.clone()),
+            &journey::registry(),
+            Default::default(),
+        )
+        .await;
+    let client = world.client();
+    journey::start(&client, "j").await;
+    store.follow(|name, _| match name {
+        "fetch_instances" | "fetch_work" => Fault::UnknownAfter,
+        _ => Fault::None,
+    });
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let sessions = store.calls("open_session");
+    assert!(
+        (10..200).contains(&sessions),
+        "{sessions} sessions in ten minutes"
+    );
+    assert!(
+        world.store.snapshot().sessions.len() < 20,
+        "they are closed again"
+    );
+    store.follow(|_, _| Fault::None);
+    let journey = client.instance(journey::JOURNEY, "j");
+    assert_eq!(journey.wait().await.unwrap(), journey::RESULT);
+    stop(node).await;
+    world.assert_done();
+    assert_eq!(
+        journey::trace(&world, "j").await,
+        journey::undisturbed().await
+    );
 }

@@ -180,7 +180,7 @@ async fn a_step_with_thousands_of_wake_ups_is_one_step() {
             ctx.activity(WORK, &first).await?;
             let mut sum = 0;
             // tokio's budget would end this after 128.
-            for n in 0..160 {
+            for n in 0..135 {
                 there.send(n).await.unwrap();
                 sum += answers.recv().await.unwrap();
             }
@@ -189,7 +189,7 @@ async fn a_step_with_thousands_of_wake_ups_is_one_step() {
         };
         let ((), sum) = tokio::join!(echo, ask);
         let slots = Semaphore::new(1);
-        for _ in 0..160 {
+        for _ in 0..135 {
             slots.acquire().await.unwrap().forget();
             slots.add_permits(1);
         }
@@ -197,7 +197,7 @@ async fn a_step_with_thousands_of_wake_ups_is_one_step() {
         tokio::pin!(tick);
         let mut spins = 0;
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        for n in 0..160 {
+        for n in 0..135 {
             sender.send(n).unwrap();
         }
         loop {
@@ -213,9 +213,9 @@ async fn a_step_with_thousands_of_wake_ups_is_one_step() {
         Ok(vec![sum?.to_string(), last])
     }
     let logs = Scenario::new(code).run().await;
-    let sum: u64 = (1..=160).sum();
+    let sum: u64 = (1..=135).sum();
     assert!(
         logs.iter()
-            .all(|log| *log == [sum.to_string(), "160".into()])
+            .all(|log| *log == [sum.to_string(), "135".into()])
     );
 }

@@ -1,8 +1,11 @@
 //! Random programs run live, with random things happening to them, and replayed at
 //! every commit: both agree exactly.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
+use durable_core::EventKind;
 use durable_core::provider::{InstanceFilter, InstanceStatus, Provider};
 use proptest::collection::vec;
 use proptest::option;
@@ -54,17 +57,18 @@ fn cases() -> impl Strategy<Value = Case> {
         })
 }
 
-/// Runs a case in a world of its own and replays everything in it.
-fn check(case: &Case) {
+/// Runs a case in a world of its own and replays everything in it; the kinds of
+/// the events that happened.
+fn check(case: &Case) -> BTreeSet<EventKind> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(run(case));
+    runtime.block_on(run(case))
 }
 
-async fn run(case: &Case) {
+async fn run(case: &Case) -> BTreeSet<EventKind> {
     let options = if case.is_forgetful {
         forgetful()
     } else {
@@ -103,6 +107,9 @@ async fn run(case: &Case) {
     expect_all_ended(&world).await;
     world.check_all().await;
     world.check_every_prefix(&world.history(instance.id(), 1).await);
+    let histories = world.histories().await;
+    let entries = histories.iter().flat_map(|history| &history.entries);
+    entries.map(|entry| entry.event.kind()).collect()
 }
 
 async fn expect_all_ended(world: &World) {
@@ -132,21 +139,30 @@ fn random_programs_replay_exactly_at_every_commit() {
     let cases_wanted = std::env::var("PROGRAM_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())
-        .unwrap_or(300);
+        .unwrap_or(250);
     let mut runner = TestRunner::new(Config {
         cases: cases_wanted,
         max_shrink_iters: 2_000,
         failure_persistence: None,
         ..Config::default()
     });
+    let happened = Mutex::new(BTreeSet::new());
     let outcome = runner.run(&cases(), |case| {
         let check = std::panic::AssertUnwindSafe(|| check(&case));
-        std::panic::catch_unwind(check).map_err(|panic| {
+        let kinds = std::panic::catch_unwind(check).map_err(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             TestCaseError::fail(text.unwrap_or_else(|| "it panicked".into()))
-        })
+        })?;
+        happened.lock().unwrap().extend(kinds);
+        Ok(())
     });
     if let Err(error) = outcome {
         panic!("{error}");
     }
+    let happened = happened.into_inner().unwrap();
+    let missing: Vec<_> = EventKind::ALL
+        .iter()
+        .filter(|kind| !happened.contains(kind))
+        .collect();
+    assert!(missing.is_empty(), "never happened: {missing:?}");
 }

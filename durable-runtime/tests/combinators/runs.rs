@@ -380,6 +380,27 @@ async fn something_foreign_is_noticed_also_after_one_has_waited() {
     world.stop().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_that_is_woken_by_another_thread_while_it_is_polled_goes_on() {
+    async fn code(ctx: OrchestrationContext, _: u64) -> Result<Log, Failure> {
+        let mut polls = 0;
+        let effect = poll_fn(|cx| {
+            polls += 1;
+            let waker = cx.waker().clone();
+            // The wake-up has happened before this poll ends.
+            std::thread::spawn(move || waker.wake()).join().unwrap();
+            match polls {
+                5 => Poll::Ready(Ok::<_, Failure>(())),
+                _ => Poll::Pending,
+            }
+        });
+        ctx.run("effect", effect).await?;
+        ctx.sleep(Duration::from_secs(1)).await?;
+        Ok(Log::new())
+    }
+    assert_eq!(run_once(registry(code)).await, Log::new());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn wake_ups_from_other_threads_are_neither_lost_nor_foreign() {
     async fn code(ctx: OrchestrationContext, seed: u64) -> Result<Log, Failure> {

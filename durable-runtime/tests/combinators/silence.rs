@@ -62,7 +62,17 @@ async fn wait(ctx: &OrchestrationContext, seconds: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Says when it is dropped.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        tracing::info!("dropped");
+    }
+}
+
 async fn code(ctx: OrchestrationContext, (): ()) -> Result<(), Failure> {
+    let _guard = Guard;
     tracing::info!("begin");
     let (a, b) = tokio::join!(wait(&ctx, 1), wait(&ctx, 2));
     a.and(b)?;
@@ -107,6 +117,7 @@ async fn replays_are_silent() {
             "effect",
             "after effect",
             "end",
+            "dropped",
         ]
     );
 }

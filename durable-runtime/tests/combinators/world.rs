@@ -38,6 +38,7 @@ pub(crate) fn options() -> RuntimeOptions {
 pub(crate) fn forgetful() -> RuntimeOptions {
     RuntimeOptions {
         cached_executions: 1,
+        verify_replay: false,
         ..options()
     }
 }
@@ -124,25 +125,26 @@ impl World {
         entries.map(|entry| entry.event.kind().name()).collect()
     }
 
+    /// Every history in the store.
+    pub(crate) async fn histories(&self) -> Vec<History> {
+        let all = InstanceFilter::default();
+        let page = self.provider.instances(&all, None, usize::MAX).await;
+        let mut histories = Vec::new();
+        for record in page.unwrap().instances {
+            let executions = self.provider.executions(&record.instance).await;
+            for execution in executions.unwrap() {
+                let number = execution.execution_id.get();
+                histories.push(self.history(&record.instance, number).await);
+            }
+        }
+        histories
+    }
+
     /// Replays every execution of every instance in the store: whole, and at every
     /// commit; how many replays that were.
     pub(crate) async fn check_all(&self) -> usize {
-        let filter = InstanceFilter::default();
-        let page = self
-            .provider
-            .instances(&filter, None, usize::MAX)
-            .await
-            .unwrap();
-        let mut replays = 0;
-        for record in page.instances {
-            for execution in self.provider.executions(&record.instance).await.unwrap() {
-                let history = self
-                    .history(&record.instance, execution.execution_id.get())
-                    .await;
-                replays += self.check(&history);
-            }
-        }
-        replays
+        let histories = self.histories().await;
+        histories.iter().map(|history| self.check(history)).sum()
     }
 
     /// Replays a history, whole and at every commit: it says all that the code does.

@@ -1,12 +1,11 @@
 //! Setting an environment up.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::{Failure, Name};
+use durable_core::Failure;
 use durable_runtime::{
     ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions, TokioClock,
 };
@@ -25,14 +24,14 @@ use crate::Layered;
 const BEGINNING_MS: u64 = 1_700_000_000_000;
 /// How long an instance is waited for.
 const PATIENCE: Duration = Duration::from_secs(400 * 86_400);
+/// Virtual months have no heartbeats and no idle looks, so that they take no time.
+const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 /// Sets a [`TestEnvironment`] up.
 #[derive(Debug, Clone)]
 #[must_use = "an environment is had by `run` or `build`"]
 pub struct TestEnvironmentBuilder {
     registry: Registry,
-    replacements: Registry,
-    replaced: BTreeSet<Name>,
     error: Option<RegistryError>,
     options: RuntimeOptions,
     patience: Duration,
@@ -42,15 +41,13 @@ pub struct TestEnvironmentBuilder {
 impl TestEnvironmentBuilder {
     pub(super) fn new(registry: Registry) -> Self {
         let options = RuntimeOptions {
-            // A node dies when it is told to, and virtual months have many heartbeats.
-            heartbeat_bound: Duration::from_secs(365 * 86_400),
+            heartbeat_bound: A_YEAR,
+            longest_wait: A_YEAR,
             verify_replay: true,
             ..RuntimeOptions::default()
         };
         Self {
             registry,
-            replacements: Registry::default(),
-            replaced: BTreeSet::new(),
             error: None,
             options,
             patience: PATIENCE,
@@ -58,26 +55,36 @@ impl TestEnvironmentBuilder {
         }
     }
 
-    /// Has this closure run in the place of an activity, registered or not. In
-    /// messages about it, the name of the activity is followed by `(replaced)`.
-    pub fn replace_activity<I, O, F, R>(mut self, activity: impl ActivityRef<I, O>, code: F) -> Self
+    /// Has this closure run in the place of an activity, registered or not.
+    pub fn replace_activity<I, O, F, R>(self, activity: impl ActivityRef<I, O>, code: F) -> Self
     where
         F: Fn(I) -> R + Send + Sync + 'static,
         R: Future<Output = Result<O, Failure>> + Send + 'static,
         I: DeserializeOwned + Send + 'static,
         O: Serialize + 'static,
     {
-        let name = activity.into_name();
-        let replacement = replaced_name(&name);
-        let registry = Registry::builder()
-            .merge(self.replacements.clone())
-            .activity(replacement, move |_: ActivityContext, input: I| code(input))
+        self.replace_activity_with(activity, move |_, input| code(input))
+    }
+
+    /// As [`replace_activity`](Self::replace_activity), for a closure that looks at
+    /// its context: the attempt, the idempotency key, a cancellation.
+    pub fn replace_activity_with<I, O, F, R>(
+        mut self,
+        activity: impl ActivityRef<I, O>,
+        code: F,
+    ) -> Self
+    where
+        F: Fn(ActivityContext, I) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<O, Failure>> + Send + 'static,
+        I: DeserializeOwned + Send + 'static,
+        O: Serialize + 'static,
+    {
+        let replaced = Registry::builder()
+            .merge(self.registry.clone())
+            .replace_activity(activity, code)
             .build();
-        match registry {
-            Ok(registry) => {
-                self.replacements = registry;
-                self.replaced.insert(name);
-            }
+        match replaced {
+            Ok(registry) => self.registry = registry,
             Err(error) => {
                 self.error.get_or_insert(error);
             }
@@ -85,12 +92,13 @@ impl TestEnvironmentBuilder {
         self
     }
 
-    /// How the node behaves. The heartbeat bound is left as it is: a node of an
-    /// environment dies only when it is told to.
+    /// How the node behaves. The heartbeat bound and the longest wait are left as they
+    /// are: a node of an environment dies only when it is told to, and no
+    /// notification is lost.
     pub fn options(mut self, options: RuntimeOptions) -> Self {
-        let heartbeat_bound = self.options.heartbeat_bound;
         self.options = RuntimeOptions {
-            heartbeat_bound,
+            heartbeat_bound: A_YEAR,
+            longest_wait: A_YEAR,
             ..options
         };
         self
@@ -152,17 +160,13 @@ impl TestEnvironmentBuilder {
         if let Some(error) = self.error {
             return Err(error.into());
         }
-        let registry = Registry::builder()
-            .merge(self.registry)
-            .merge(self.replacements)
-            .build()?;
         let clock = TokioClock::starting_at(BEGINNING_MS);
         let (crashes, crashed) = mpsc::unbounded_channel();
         let gate = self.choices.is_some().then(Arc::<Gate>::default);
-        let watched = Arc::new(Watched::new(clock, self.replaced, gate.clone(), crashes));
+        let watched = Arc::new(Watched::new(clock, gate.clone(), crashes));
         let nodes = Nodes {
             watched: Arc::clone(&watched),
-            registry,
+            registry: self.registry,
             options: self.options,
         };
         let first = nodes.start().await?;
@@ -208,11 +212,6 @@ impl Nodes {
             node = self.start().await.ok();
         }
     }
-}
-
-/// The name under which the replacement of an activity is registered.
-pub(super) fn replaced_name(name: &Name) -> Name {
-    Name::from(format!("{name} (replaced)"))
 }
 
 #[track_caller]

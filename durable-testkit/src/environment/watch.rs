@@ -5,7 +5,6 @@
 //! does not return, its session is closed, so nothing that it still does counts,
 //! and it opens no other.
 
-use std::collections::BTreeSet;
 use std::future::pending;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,16 +12,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, FiredTimers, Interest, Message, MessageBody, OutgoingMessage,
-    Provider, ProviderError, ReadyInstances, SessionId, SessionOptions, StatusKind, TurnCommit,
-    WakeSeq, WorkBatch,
+    CommitOutcome, FiredTimers, Interest, Message, MessageBody, OutgoingMessage, Provider,
+    ProviderError, ReadyInstances, SessionId, SessionOptions, StatusKind, TurnCommit, WakeSeq,
+    WorkBatch,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Name};
 use durable_runtime::{Clock, TokioClock};
 use futures::future::{Either, select};
 use tokio::sync::{Notify, mpsc};
 
-use super::builder::replaced_name;
 use super::conductor::Chosen;
 use super::gate::Gate;
 use super::moment::AtEvent;
@@ -56,7 +54,6 @@ pub(super) struct Recorded {
 pub(super) struct Watched {
     pub(super) store: MemoryProvider,
     pub(super) clock: TokioClock,
-    pub(super) replaced: BTreeSet<Name>,
     /// Where things wait, if somebody chooses their order.
     pub(super) gate: Option<Arc<Gate>>,
     /// The node made a call.
@@ -79,14 +76,12 @@ pub(super) struct State {
 impl Watched {
     pub(super) fn new(
         clock: TokioClock,
-        replaced: BTreeSet<Name>,
         gate: Option<Arc<Gate>>,
         crashes: mpsc::UnboundedSender<()>,
     ) -> Self {
         Self {
             store: MemoryProvider::new(),
             clock,
-            replaced,
             gate,
             news: Notify::new(),
             calls: AtomicU64::new(0),
@@ -168,14 +163,6 @@ impl Watched {
         }
         due
     }
-
-    fn rename(&self, claimed: &mut [ClaimedWork]) {
-        for work in claimed {
-            if self.replaced.contains(&work.item.name) {
-                work.item.name = replaced_name(&work.item.name);
-            }
-        }
-    }
 }
 
 /// The store as one node sees it.
@@ -218,13 +205,9 @@ impl Watch {
             turn.claim.max = 0;
         }
         let answer = self.watched.store.commit(vec![turn]).await.pop();
-        let mut outcome = answer.ok_or_else(|| ProviderError::Unknown {
+        let outcome = answer.ok_or_else(|| ProviderError::Unknown {
             reason: "the store gave no answer".into(),
         })??;
-        if let CommitOutcome::Done(committed) | CommitOutcome::AlreadyDone(committed) = &mut outcome
-        {
-            self.watched.rename(&mut committed.claimed);
-        }
         if matches!(outcome, CommitOutcome::Done(_)) {
             let due = self.watched.due(&recorded, true);
             self.watched.state().recorded.extend(recorded);
@@ -289,9 +272,7 @@ impl Layer for Watch {
         self.outlive().await;
         let store = &self.watched.store;
         let Some(gate) = &self.watched.gate else {
-            let mut batch = store.fetch_work(session, queues, max, now_ms).await?;
-            self.watched.rename(&mut batch.work);
-            return Ok(batch);
+            return store.fetch_work(session, queues, max, now_ms).await;
         };
         let mut batch = store
             .fetch_work(session, queues, usize::MAX, now_ms)
@@ -299,7 +280,6 @@ impl Layer for Watch {
         let mut state = gate.state();
         state.keep_work(std::mem::take(&mut batch.work));
         batch.work = state.passing_work(max);
-        self.watched.rename(&mut batch.work);
         Ok(batch)
     }
 

@@ -3,12 +3,12 @@
 //! A shadow copy is kept of everything that the store said it appended; the store
 //! must have exactly that, and every history must make sense by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use durable_core::provider::{CommitOutcome, TurnCommit};
 use durable_core::{ExecutionId, History, HistoryEntry, InstanceId};
 
-use super::{Breach, Invariant};
+use super::{Breach, Invariant, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::Seen;
 
@@ -17,6 +17,8 @@ type Key = (InstanceId, ExecutionId);
 #[derive(Debug, Default)]
 pub(super) struct AppendOnly {
     shadow: BTreeMap<Key, Vec<HistoryEntry>>,
+    /// Executions that were removed: none of them ever comes again.
+    purged: BTreeSet<Key>,
 }
 
 impl Invariant for AppendOnly {
@@ -24,12 +26,20 @@ impl Invariant for AppendOnly {
         "history_is_append_only"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
         match seen {
             Seen::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => self.append(turn),
+            Seen::Purged { purge } => {
+                let store = store.snapshot();
+                let keys = self.shadow.keys();
+                let gone = keys.filter(|(id, _)| is_purged(purge, id, &store));
+                self.purged.extend(gone.cloned());
+                self.shadow.retain(|key, _| !self.purged.contains(key));
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -55,8 +65,8 @@ impl Invariant for AppendOnly {
                 ));
             }
         }
-        let is_stored = |key: &&Key| !snapshot.histories.contains_key(*key);
-        match self.shadow.keys().find(is_stored) {
+        let is_gone = |key: &&Key| !snapshot.histories.contains_key(*key);
+        match self.shadow.keys().find(is_gone) {
             Some((instance, execution_id)) => Err(Breach::of(
                 instance,
                 format!("execution {execution_id} is gone"),
@@ -88,6 +98,10 @@ impl AppendOnly {
             parts.push((next.execution_id, &next.events));
         }
         for (execution_id, events) in parts {
+            if self.purged.contains(&(instance.clone(), execution_id)) {
+                let what = format!("execution {execution_id} was purged and comes again");
+                return Err(Breach::of(instance, what));
+            }
             let shadow = self
                 .shadow
                 .entry((instance.clone(), execution_id))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use durable_core::provider::{CommitOutcome, InboxSeq, MessageBody, SendOutcome, TurnCommit};
 use durable_core::{Event, HistoryEntry, InstanceId, MessageId};
 
-use super::{Breach, Invariant};
+use super::{Breach, Invariant, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::Seen;
 
@@ -24,7 +24,7 @@ impl Invariant for EventsOnce {
         "events_are_delivered_once"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
         match seen {
             Seen::Sent {
                 message,
@@ -46,6 +46,10 @@ impl Invariant for EventsOnce {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => return self.committed(turn),
+            Seen::Purged { purge } => {
+                let store = store.snapshot();
+                self.forget(|id| is_purged(purge, id, &store));
+            }
             _ => {}
         }
         Ok(())
@@ -70,6 +74,14 @@ impl Invariant for EventsOnce {
 }
 
 impl EventsOnce {
+    /// What is purged may be told everything again.
+    fn forget(&mut self, is_purged: impl Fn(&InstanceId) -> bool) {
+        self.acknowledged.retain(|(id, _)| !is_purged(id));
+        self.delivered.retain(|(id, _)| !is_purged(id));
+        self.handed_out.retain(|(id, _), _| !is_purged(id));
+        self.ended.retain(|id| !is_purged(id));
+    }
+
     fn committed(&mut self, turn: &TurnCommit) -> Result<(), Breach> {
         let instance = &turn.lease.instance;
         let next = turn.next_execution.iter().flat_map(|next| &next.events);

@@ -10,12 +10,14 @@ mod no_early_timer;
 mod nothing_left;
 mod one_owner;
 mod outputs;
+mod poison_kept;
 mod replay_exact;
 mod starts_finish;
 
 use std::fmt;
 
 use durable_core::InstanceId;
+use durable_core::provider::Purge;
 
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::{Expectations, Seen, Workload};
@@ -80,6 +82,13 @@ impl fmt::Display for Breach {
     }
 }
 
+/// Whether a purge has removed this instance just now.
+fn is_purged(purge: &Purge, instance: &InstanceId, store: &Snapshot) -> bool {
+    let prefix = purge.filter.id_prefix.as_deref();
+    let is_meant = prefix.is_none_or(|prefix| instance.starts_with(prefix));
+    is_meant && !store.instances.contains_key(instance)
+}
+
 /// All that are there.
 pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<dyn Invariant>> {
     vec![
@@ -88,6 +97,7 @@ pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<d
         Box::new(no_early_timer::NoEarlyTimer),
         Box::new(events_once::EventsOnce::default()),
         Box::new(activity_once::ActivityOnce::new(workload.effects.clone())),
+        Box::new(poison_kept::PoisonKept::default()),
         Box::new(starts_finish::StartsFinish::default()),
         Box::new(nothing_left::NothingLeft),
         Box::new(outputs::Outputs::new(expectations.clone())),

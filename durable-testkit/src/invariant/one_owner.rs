@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use durable_core::InstanceId;
 use durable_core::provider::{CommitOutcome, InstanceStatus, Lease, TurnCommit};
 
-use super::{Breach, Invariant};
+use super::{Breach, Invariant, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::Seen;
 
@@ -41,6 +41,13 @@ impl Invariant for OneOwner {
             Seen::Switched { instance } => {
                 if let Some(held) = self.latest.get_mut(*instance) {
                     held.is_held = false;
+                }
+                Ok(())
+            }
+            Seen::Purged { purge } => {
+                let store = store.snapshot();
+                for (id, held) in &mut self.latest {
+                    held.is_held &= !is_purged(purge, id, &store);
                 }
                 Ok(())
             }

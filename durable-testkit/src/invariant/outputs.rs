@@ -1,6 +1,4 @@
-//! Instances return what the workload expects of them.
-
-use durable_core::provider::InstanceStatus;
+//! Instances come to the ends that the workload expects of them.
 
 use super::{Breach, Invariant};
 use crate::memory::Snapshot;
@@ -24,18 +22,15 @@ impl Invariant for Outputs {
 
     fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
         for (id, expected) in self.expectations.all() {
-            let status = snapshot
-                .instances
-                .get(&id)
-                .map(|found| &found.record.status);
-            let is_expected = match status {
-                Some(InstanceStatus::Completed { output }) => expected.contains(output),
-                _ => false,
-            };
+            let found = snapshot.instances.get(&id);
+            let status = found.map(|found| &found.record.status);
+            let is_expected =
+                status.is_some_and(|status| expected.iter().any(|end| end.is_met(status)));
             if !is_expected {
+                let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
                 return Err(Breach::of(
                     &id,
-                    format!("expected one of {expected:?}, found {status:?}"),
+                    format!("expected {}, found {status:?}", expected.join(" or ")),
                 ));
             }
         }

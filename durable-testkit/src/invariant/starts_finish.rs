@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use durable_core::InstanceId;
 use durable_core::provider::{CommitOutcome, InstanceStatus, MessageBody, StartOutcome};
 
-use super::{Breach, Invariant};
+use super::{Breach, Invariant, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::Seen;
 
@@ -20,7 +20,7 @@ impl Invariant for StartsFinish {
         "starts_finish"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
         match seen {
             Seen::Started {
                 instance,
@@ -38,6 +38,10 @@ impl Invariant for StartsFinish {
                     .iter()
                     .filter(|sent| matches!(sent.message.body, MessageBody::Start(_)));
                 self.started.extend(starts.map(|sent| sent.target.clone()));
+            }
+            Seen::Purged { purge } => {
+                let store = store.snapshot();
+                self.started.retain(|id| !is_purged(purge, id, &store));
             }
             _ => {}
         }

@@ -6,7 +6,6 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId};
 
-use super::limits;
 use super::state::{Instance, State};
 use super::wake::Topic;
 
@@ -17,7 +16,7 @@ impl State {
         message: Message,
         reuse: IdReuse,
     ) -> Result<StartOutcome, ProviderError> {
-        limits::check_message(self.limits, id, &message)?;
+        self.limits.check_message(id, &message)?;
         let MessageBody::Start(start) = &message.body else {
             return Err(ProviderError::Invalid {
                 reason: format!("the message that starts `{id}` is no start"),
@@ -79,7 +78,8 @@ impl State {
         messages: Vec<OutgoingMessage>,
     ) -> Result<Vec<SendOutcome>, ProviderError> {
         for outgoing in &messages {
-            limits::check_message(self.limits, &outgoing.target, &outgoing.message)?;
+            self.limits
+                .check_message(&outgoing.target, &outgoing.message)?;
             if matches!(outgoing.message.body, MessageBody::Start(_)) {
                 return Err(ProviderError::Invalid {
                     reason: format!("a start for `{}` is sent as a message", outgoing.target),
@@ -112,7 +112,7 @@ impl State {
         id: &InstanceId,
         failure: Failure,
     ) -> Result<SendOutcome, ProviderError> {
-        limits::check_failure(self.limits, &failure)?;
+        self.limits.check_failure(&failure)?;
         Ok(self.change_unless_ended(id, |instance| {
             instance.record.status = InstanceStatus::Suspended { failure };
             true

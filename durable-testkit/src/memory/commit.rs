@@ -7,14 +7,13 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::limits;
 use super::state::{Instance, State};
 use super::wake::Topic;
 
 impl State {
     pub(super) fn commit(&mut self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
         check_request(&turn)?;
-        limits::check_turn(self.limits, &turn)?;
+        self.limits.check_turn(&turn)?;
         if let Some(refusal) = self.already_done_or_refused(&turn) {
             return Ok(refusal);
         }
@@ -55,7 +54,9 @@ impl State {
         if let Some(instance) = self.instances.get_mut(id) {
             instance.must_run = false;
             instance.crashes = 0;
-            instance.inbox.retain(|seq, _| !turn.consumed.contains(seq));
+            for seq in &turn.consumed {
+                instance.inbox.remove(seq);
+            }
         }
         self.add_work(turn.new_work);
         for key in &turn.finished_work {

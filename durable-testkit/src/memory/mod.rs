@@ -5,16 +5,16 @@
 //! same calls always lead to the same state. [`MemoryProvider`] puts a lock around
 //! the state and rings whoever waits after the lock is free again.
 //!
-//! It scans where a database would use an index, and it forgets everything with
-//! the last handle.
+//! It scans where a database would use an index, but for work, of which there may be
+//! much, and it forgets everything with the last handle.
 
 mod client;
 mod commit;
 mod instances;
-mod limits;
 mod provider;
 mod purge;
 mod query;
+mod queue;
 mod sessions;
 mod snapshot;
 mod state;

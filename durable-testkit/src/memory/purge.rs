@@ -27,7 +27,9 @@ impl State {
     fn remove_instance(&mut self, id: &InstanceId) {
         self.instances.remove(id);
         self.histories.retain(|(instance, _), _| instance != id);
-        self.work.retain(|key, _| key.instance != *id);
+        for key in self.work.of(id) {
+            self.work.remove(&key);
+        }
         self.poisoned.retain(|key, _| key.instance != *id);
         self.drop_timers_of(id);
         self.wake.note(Topic::Instance(id.clone()));

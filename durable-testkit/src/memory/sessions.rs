@@ -32,8 +32,8 @@ impl State {
             now_ms,
             cancelled_work: self
                 .work
-                .values()
-                .filter(|work| work.is_cancelled && work.is_held_by(id))
+                .held_by(id)
+                .filter(|work| work.is_cancelled)
                 .map(|work| work.item.key.clone())
                 .collect(),
         })
@@ -92,11 +92,8 @@ impl State {
     }
 
     fn work_held_by(&self, id: SessionId) -> Vec<WorkKey> {
-        self.work
-            .iter()
-            .filter(|(_, work)| work.is_held_by(id))
-            .map(|(key, _)| key.clone())
-            .collect()
+        let held = self.work.held_by(id);
+        held.map(|work| work.item.key.clone()).collect()
     }
 }
 

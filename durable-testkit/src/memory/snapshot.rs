@@ -10,7 +10,8 @@ use durable_core::provider::{
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
-use super::state::{Instance, State, Work};
+use super::queue::Work;
+use super::state::{Instance, State};
 
 /// Everything that a [`MemoryProvider`](crate::MemoryProvider) holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -143,8 +144,8 @@ impl Work {
     fn snapshot(&self) -> WorkSnapshot {
         WorkSnapshot {
             item: self.item.clone(),
-            ready_at_ms: self.ready_since.at_ms,
-            holder: self.holder.as_ref().map(|lease| lease.session),
+            ready_at_ms: self.ready_at_ms(),
+            holder: self.holder(),
             failures: self.failures,
             crashes: self.crashes,
             heartbeat: self.heartbeat.clone(),

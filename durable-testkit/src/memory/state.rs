@@ -9,13 +9,12 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    ClaimedWork, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId,
-    StatusKind, Timer, WorkItem, WorkKey, WorkLease,
+    CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, StatusKind, Timer,
+    WorkItem, WorkKey,
 };
-use durable_core::{
-    EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId, Payload,
-};
+use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
+use super::queue::WorkQueue;
 use super::wake::{Topic, WakeBoard};
 
 /// The whole store.
@@ -31,7 +30,7 @@ pub(super) struct State {
     pub(super) highest_execution: BTreeMap<InstanceId, ExecutionId>,
     pub(super) histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
     pub(super) timers: BTreeMap<TimerKey, PendingTimer>,
-    pub(super) work: BTreeMap<WorkKey, Work>,
+    pub(super) work: WorkQueue,
     /// Work that was set aside, and why.
     pub(super) poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
     pub(super) wake: WakeBoard,
@@ -77,19 +76,6 @@ pub(super) struct Holder {
 pub(super) struct ReadySince {
     pub(super) at_ms: u64,
     pub(super) number: u64,
-}
-
-/// A work item in its queue or in somebody's hands.
-#[derive(Debug)]
-pub(super) struct Work {
-    pub(super) item: WorkItem,
-    pub(super) ready_since: ReadySince,
-    pub(super) holder: Option<WorkLease>,
-    pub(super) failures: u32,
-    pub(super) crashes: u32,
-    pub(super) heartbeat: Option<Payload>,
-    /// Only of work in somebody's hands: other cancelled work is removed.
-    pub(super) is_cancelled: bool,
 }
 
 /// A timer by its `TimerCreated`.
@@ -207,24 +193,5 @@ impl Instance {
         self.holder
             .as_ref()
             .is_some_and(|holder| holder.lease == *lease)
-    }
-}
-
-impl Work {
-    /// Hands the item to a session.
-    pub(super) fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {
-        let lease = WorkLease {
-            key: self.item.key.clone(),
-            session,
-            token,
-        };
-        self.holder = Some(lease.clone());
-        ClaimedWork {
-            lease,
-            item: self.item.clone(),
-            attempt: self.failures + 1,
-            crashes: self.crashes,
-            heartbeat: self.heartbeat.clone(),
-        }
     }
 }

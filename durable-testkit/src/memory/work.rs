@@ -6,8 +6,7 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
-use super::limits;
-use super::state::{ReadySince, State, Work};
+use super::state::State;
 use super::wake::Topic;
 
 impl State {
@@ -34,18 +33,12 @@ impl State {
         queues: &[Option<Name>],
         max: usize,
     ) -> Vec<ClaimedWork> {
-        let mut ready: Vec<(ReadySince, WorkKey)> = self
-            .free_work_of(queues)
-            .filter(|work| work.ready_since.at_ms <= self.now_ms)
-            .map(|work| (work.ready_since, work.item.key.clone()))
-            .collect();
-        ready.sort();
+        let ready = self.work.ready(queues, self.now_ms, max);
         ready
             .iter()
-            .take(max)
-            .filter_map(|(_, key)| {
+            .filter_map(|key| {
                 let token = self.next_number();
-                Some(self.work.get_mut(key)?.claim(session, token))
+                self.work.claim(key, session, token)
             })
             .collect()
     }
@@ -54,15 +47,7 @@ impl State {
         for item in items {
             let ready_since = self.ready_from(0);
             self.wake.note(Topic::Work(item.options.queue.clone()));
-            self.work.entry(item.key.clone()).or_insert(Work {
-                item,
-                ready_since,
-                holder: None,
-                failures: 0,
-                crashes: 0,
-                heartbeat: None,
-                is_cancelled: false,
-            });
+            self.work.add(item, ready_since);
         }
     }
 
@@ -71,7 +56,7 @@ impl State {
         settlements: Vec<WorkSettlement>,
     ) -> Result<Vec<bool>, ProviderError> {
         for settlement in &settlements {
-            limits::check_work_result(self.limits, &settlement.result)?;
+            self.limits.check_work_result(&settlement.result)?;
         }
         Ok(settlements
             .into_iter()
@@ -85,8 +70,7 @@ impl State {
         details: Payload,
     ) -> Result<bool, ProviderError> {
         self.limits.check_payload("heartbeat", &details)?;
-        let held = self.work.get_mut(&lease.key);
-        let Some(work) = held.filter(|work| work.holder.as_ref() == Some(lease)) else {
+        let Some(work) = self.work.held_under(lease) else {
             return Ok(false);
         };
         work.heartbeat = Some(details);
@@ -99,16 +83,14 @@ impl State {
             return;
         };
         work.is_cancelled = true;
-        if work.holder.is_none() {
+        if work.holder().is_none() {
             self.work.remove(key);
         }
     }
 
     pub(super) fn cancel_all_work_of(&mut self, id: &InstanceId) {
-        let own = self.work.keys().filter(|key| key.instance == *id);
-        let keys: Vec<WorkKey> = own.cloned().collect();
-        for key in &keys {
-            self.cancel_work(key);
+        for key in self.work.of(id) {
+            self.cancel_work(&key);
         }
     }
 
@@ -123,18 +105,16 @@ impl State {
             self.work.remove(key);
             return;
         }
-        work.holder = None;
-        work.ready_since = ready_since;
         self.wake.note(Topic::Work(work.item.options.queue.clone()));
+        self.work.give_back(key, ready_since);
     }
 
     fn settle(&mut self, settlement: WorkSettlement) -> bool {
         let WorkSettlement { lease, result } = settlement;
-        let key = lease.key.clone();
-        let held = self.work.get_mut(&key);
-        let Some(work) = held.filter(|work| work.holder == Some(lease)) else {
+        let Some(work) = self.work.held_under(&lease) else {
             return false;
         };
+        let key = lease.key;
         if work.is_cancelled {
             self.work.remove(&key);
             return true;
@@ -176,29 +156,14 @@ impl State {
 
     /// When time alone may make work of these queues ready for this session.
     fn next_due_work_ms(&self, session: SessionId, queues: &[Option<Name>]) -> Option<u64> {
-        self.work
-            .values()
-            .filter(|work| queues.contains(&work.item.options.queue))
-            .filter_map(|work| match &work.holder {
-                None => Some(work.ready_since.at_ms),
-                Some(lease) if lease.session == session => None,
-                Some(lease) => Some(self.sessions.get(&lease.session)?.late_at_ms()),
-            })
+        let others = self
+            .work
+            .holders(queues)
+            .filter(|holder| *holder != session);
+        let late_at = others.filter_map(|other| Some(self.sessions.get(&other)?.late_at_ms()));
+        late_at
             .filter(|at_ms| *at_ms > self.now_ms)
+            .chain(self.work.next_ready_ms(queues, self.now_ms))
             .min()
-    }
-
-    fn free_work_of<'a>(&'a self, queues: &'a [Option<Name>]) -> impl Iterator<Item = &'a Work> {
-        self.work
-            .values()
-            .filter(|work| work.holder.is_none() && queues.contains(&work.item.options.queue))
-    }
-}
-
-impl Work {
-    pub(super) fn is_held_by(&self, session: SessionId) -> bool {
-        self.holder
-            .as_ref()
-            .is_some_and(|lease| lease.session == session)
     }
 }

@@ -1,20 +1,25 @@
 //! One life of a node, from its start to its death: what its calls go through.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::plan::Fault;
+use super::plan::{Fault, FaultPlan};
+use super::random::{SimRandom, Stream};
+use super::scope::FaultPlace;
 use super::world::{Phase, World};
 
 /// A life of a node, or the client, which lives for ever.
 pub(crate) struct Life {
     pub(crate) who: Arc<str>,
     pub(crate) kind: LifeKind,
+    /// What befalls its calls; what befalls the node is another stream.
+    calls: Stream,
+    call_count: AtomicU64,
     is_dead: AtomicBool,
     died: Notify,
     spells: Mutex<Spells>,
@@ -49,14 +54,21 @@ pub(crate) struct Fate {
 }
 
 impl Life {
-    pub(crate) fn new(who: impl Into<Arc<str>>, kind: LifeKind) -> Self {
+    pub(crate) fn new(world: &World, who: &str, kind: LifeKind) -> Self {
         Self {
             who: who.into(),
             kind,
+            calls: world.stream(&format!("{who}/calls")),
+            call_count: AtomicU64::new(0),
             is_dead: AtomicBool::new(false),
             died: Notify::new(),
             spells: Mutex::default(),
         }
+    }
+
+    /// A place in this life.
+    pub(crate) fn place(&self, what: impl std::fmt::Display) -> FaultPlace {
+        FaultPlace::new(format!("{}/{what}", self.who))
     }
 
     /// From now on no call of this life is answered.
@@ -103,45 +115,27 @@ impl Life {
         }
     }
 
-    /// Draws what becomes of a call.
+    /// Draws what becomes of a call. As much is drawn for every call, whatever the
+    /// scope leaves out.
     pub(crate) fn fate(&self, world: &World, may_repeat: bool, may_be_late: bool) -> Fate {
-        let mut fate = Fate::default();
         if world.phase() != Phase::Faults {
-            return fate;
+            return Fate::default();
         }
-        let plan = &world.plan;
-        world.draw(|random| {
-            let is_slow = self.kind == LifeKind::Node { is_slow: true };
-            if is_slow || random.chance(plan.delayed) {
-                fate.before = random.up_to(plan.longest_delay);
-                fate.after = random.up_to(plan.longest_delay);
-                fate.fault = Some(Fault::Delayed);
-            }
-            fate.late = random.up_to(plan.longest_spell);
-            let is_client = self.kind == LifeKind::Client;
-            let crash = match random.below(3) {
-                0 => Fault::CrashBefore,
-                1 => Fault::CrashBetween,
-                _ => Fault::CrashAfter,
-            };
-            let repeat = match random.below(2) {
-                0 if may_be_late => Fault::LateRepeat,
-                _ => Fault::Repeated,
-            };
-            let draws = [
-                (Fault::Unavailable, plan.unavailable, true),
-                (Fault::LostRequest, plan.lost_request, true),
-                (Fault::LostAnswer, plan.lost_answer, true),
-                (Fault::LateRequest, plan.late_request, may_be_late),
-                (repeat, plan.repeated_request, may_repeat),
-                (crash, plan.crash, !is_client),
-            ];
-            for (fault, per_ten_thousand, is_possible) in draws {
-                if random.chance(per_ten_thousand) && is_possible {
-                    fate.fault = Some(fault);
-                }
-            }
-        });
+        let number = self.call_count.fetch_add(1, Ordering::Relaxed) + 1;
+        let drawn = self
+            .calls
+            .draw(|random| draw_fate(random, &world.plan, self.kind, may_repeat, may_be_late));
+        let is_slow = self.kind == LifeKind::Node { is_slow: true };
+        let fate = match drawn.fault {
+            // The place of all these delays is the slow life.
+            Some(Fault::Delayed) if is_slow => drawn,
+            Some(_) if world.strikes(&self.place(number)) => drawn,
+            Some(_) if is_slow => Fate {
+                fault: Some(Fault::Delayed),
+                ..drawn
+            },
+            _ => Fate::default(),
+        };
         if let Some(fault) = fate.fault {
             world.count(fault);
         }
@@ -151,4 +145,43 @@ impl Life {
     fn spells(&self) -> std::sync::MutexGuard<'_, Spells> {
         self.spells.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn draw_fate(
+    random: &mut SimRandom,
+    plan: &FaultPlan,
+    kind: LifeKind,
+    may_repeat: bool,
+    may_be_late: bool,
+) -> Fate {
+    let mut fate = Fate::default();
+    if kind == (LifeKind::Node { is_slow: true }) || random.chance(plan.delayed) {
+        fate.before = random.up_to(plan.longest_delay);
+        fate.after = random.up_to(plan.longest_delay);
+        fate.fault = Some(Fault::Delayed);
+    }
+    fate.late = random.up_to(plan.longest_spell);
+    let crash = match random.below(3) {
+        0 => Fault::CrashBefore,
+        1 => Fault::CrashBetween,
+        _ => Fault::CrashAfter,
+    };
+    let repeat = match random.below(2) {
+        0 if may_be_late => Fault::LateRepeat,
+        _ => Fault::Repeated,
+    };
+    let draws = [
+        (Fault::Unavailable, plan.unavailable, true),
+        (Fault::LostRequest, plan.lost_request, true),
+        (Fault::LostAnswer, plan.lost_answer, true),
+        (Fault::LateRequest, plan.late_request, may_be_late),
+        (repeat, plan.repeated_request, may_repeat),
+        (crash, plan.crash, kind != LifeKind::Client),
+    ];
+    for (fault, per_ten_thousand, is_possible) in draws {
+        if random.chance(per_ten_thousand) && is_possible {
+            fate.fault = Some(fault);
+        }
+    }
+    fate
 }

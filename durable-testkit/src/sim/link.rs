@@ -364,7 +364,11 @@ impl Provider for Link {
 
     async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         let (now_ms, purge) = (self.at(now_ms), purge.clone());
+        let shown = purge.clone();
         let call = call!(purge(purge), |store| store.purge(&purge, now_ms));
+        let call = call
+            .shown(move |world, _| world.saw(&Seen::Purged { purge: &shown }))
+            .told(|report| format!("{} instances", report.instances));
         self.call(call).await
     }
 

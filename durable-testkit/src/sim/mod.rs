@@ -4,19 +4,25 @@
 //! - `world` is what all share: chance, the timeline, the store, the invariants.
 //! - `node` lives and dies; `life` is one of its lives; `link` is its way to the
 //!   store, and `call` is where a single call goes wrong.
-//! - `workload` is what runs in it; `standard` is one that uses everything.
+//! - `workload` is what runs in it, `node_start` what a node runs of it; `standard`
+//!   is one that uses everything.
+//! - `scope` is how much of a seed takes place, `shrink` finds the least that fails.
 //!
 //! Nothing here knows what is right: that is what [`crate::invariant`] says.
 
 mod call;
 mod clock;
+mod expect;
 mod life;
 mod link;
 mod node;
+mod node_start;
 mod plan;
 mod random;
 mod report;
+mod scope;
 mod seen;
+mod shrink;
 mod simulation;
 mod standard;
 mod tell;
@@ -25,12 +31,15 @@ mod totals;
 mod workload;
 mod world;
 
+pub use node_start::{KillSwitch, NodeStart};
 pub use plan::{Fault, FaultPlan};
 pub use report::{SimFailure, SimReport};
+pub use scope::{FaultPlace, SimScope, SimScopeError};
 pub use seen::Seen;
+pub use shrink::smallest_failure;
 pub use simulation::Simulation;
 pub use timeline::{Timeline, TimelineEntry};
 pub use totals::SimTotals;
 pub use workload::{Effects, SimClient, Workload};
 
-pub(crate) use workload::Expectations;
+pub(crate) use expect::Expectations;

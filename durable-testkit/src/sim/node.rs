@@ -6,27 +6,38 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_runtime::{Registry, Runtime, RuntimeOptions};
+use durable_runtime::{Runtime, RuntimeOptions};
 
 use super::clock::SimClock;
 use super::life::{Life, LifeKind};
 use super::link::Link;
+use super::node_start::{Code, KillSwitch, NodeStart};
 use super::plan::Fault;
+use super::random::Stream;
+use super::scope::FaultPlace;
 use super::world::{Phase, World};
 
 /// What a node is made of, life after life.
 pub(crate) struct SimNode {
     pub(crate) world: Arc<World>,
-    pub(crate) name: String,
+    pub(crate) number: usize,
     pub(crate) clock: SimClock,
-    pub(crate) registry: Registry,
+    pub(crate) code: Code,
     pub(crate) options: RuntimeOptions,
+}
+
+/// A life as the node sees it: its calls go their own way.
+struct Living {
+    life: Arc<Life>,
+    number: u64,
+    /// What befalls the node as a whole.
+    chance: Stream,
 }
 
 /// How a life ends.
 enum Ending {
     Crash,
-    Stop,
+    Stop { bound: Duration },
 }
 
 impl SimNode {
@@ -35,34 +46,52 @@ impl SimNode {
         let mut number = 0;
         while self.world.phase() != Phase::Over {
             number += 1;
-            let is_slow = self
-                .world
-                .draw(|random| random.chance(self.world.plan.slow_life));
-            let who = format!("{}.{number}", self.name);
-            let life = Arc::new(Life::new(who, LifeKind::Node { is_slow }));
+            let living = self.begin(number);
+            let weather = self.world.stream(&format!("{}/weather", living.life.who));
             tokio::select! {
                 biased;
-                () = self.live(&life) => {}
-                () = self.weather(&life) => {}
+                () = self.live(&living) => {}
+                () = self.weather(&living.life, &weather) => {}
             }
-            self.outage().await;
+            self.outage(&living).await;
+        }
+    }
+
+    fn begin(&self, number: u64) -> Living {
+        let who = format!("node-{}.{number}", self.number);
+        let chance = self.world.stream(&who);
+        let is_slow = chance.draw(|random| random.chance(self.world.plan.slow_life))
+            && self.world.strikes(&FaultPlace::new(format!("{who}/slow")));
+        let life = Life::new(&self.world, &who, LifeKind::Node { is_slow });
+        Living {
+            life: Arc::new(life),
+            number,
+            chance,
         }
     }
 
     /// One life.
-    async fn live(&self, life: &Arc<Life>) {
+    async fn live(&self, living: &Living) {
+        let life = &living.life;
         let link = Link {
             world: Arc::clone(&self.world),
             life: Arc::clone(life),
             clock: self.clock.clone(),
         };
-        let options = RuntimeOptions {
-            node: life.who.to_string(),
-            ..self.options.clone()
+        let mut start = NodeStart {
+            number: self.number,
+            life: living.number,
+            options: RuntimeOptions {
+                node: life.who.to_string(),
+                ..self.options.clone()
+            },
+            chance: self.world.stream(&format!("{}/start", life.who)),
+            kill: KillSwitch::new(&self.world, life),
         };
-        let start = Runtime::builder(link, self.registry.clone())
+        let registry = (self.code)(&mut start);
+        let start = Runtime::builder(link, registry)
             .clock(self.clock.clone())
-            .options(options)
+            .options(start.options)
             .start();
         let runtime = tokio::select! {
             biased;
@@ -75,17 +104,14 @@ impl SimNode {
         let ending = tokio::select! {
             biased;
             () = life.death() => return,
-            ending = self.end_of_life() => ending,
+            ending = self.end_of_life(living) => ending,
         };
         match ending {
             Ending::Crash => {
                 self.note(life, Fault::Crash, String::new());
                 life.die();
             }
-            Ending::Stop => {
-                let bound = self
-                    .world
-                    .draw(|random| random.up_to(self.world.plan.longest_delay));
+            Ending::Stop { bound } => {
                 self.note(life, Fault::Stop, format!("within {bound:?}"));
                 tokio::select! {
                     biased;
@@ -97,43 +123,57 @@ impl SimNode {
     }
 
     /// Waits until the plan ends this life; for ever if it does not.
-    async fn end_of_life(&self) -> Ending {
+    async fn end_of_life(&self, living: &Living) -> Ending {
         let plan = &self.world.plan;
-        if let (Some(mean), Phase::Faults) = (plan.life, self.world.phase()) {
-            let span = self.world.draw(|random| random.around(mean));
-            tokio::select! {
-                biased;
-                () = self.world.reached(Phase::Healed) => {}
-                () = tokio::time::sleep(span) => {
-                    let is_orderly = self.world.draw(|random| random.chance(plan.orderly_stop));
-                    return if is_orderly { Ending::Stop } else { Ending::Crash };
-                }
-            }
+        let Some(mean) = plan.life else {
+            return std::future::pending().await;
+        };
+        let (span, is_orderly, bound) = living.chance.draw(|random| {
+            (
+                random.around(mean),
+                random.chance(plan.orderly_stop),
+                random.up_to(plan.longest_delay),
+            )
+        });
+        tokio::select! {
+            biased;
+            () = self.world.reached(Phase::Healed) => {}
+            () = tokio::time::sleep(span) => {}
         }
-        std::future::pending().await
+        if !self.world.strikes(&living.life.place("end")) {
+            return std::future::pending().await;
+        }
+        match is_orderly {
+            true => Ending::Stop { bound },
+            false => Ending::Crash,
+        }
     }
 
     /// Spells of bad weather. Never ends.
-    async fn weather(&self, life: &Life) {
+    async fn weather(&self, life: &Life, chance: &Stream) {
         let plan = &self.world.plan;
-        self.set_clock(life, false);
+        self.set_clock(life, chance, "clock");
+        let mut number = 0;
         while let Some(mean) = plan.weather {
-            let span = self.world.draw(|random| random.around(mean));
+            number += 1;
+            let (span, kind, spell) = chance.draw(|random| {
+                let (span, kind) = (random.around(mean), random.below(3));
+                (span, kind, random.up_to(plan.longest_spell))
+            });
             tokio::select! {
                 biased;
                 () = self.world.reached(Phase::Healed) => break,
                 () = tokio::time::sleep(span) => {}
             }
-            let (kind, spell) = self
-                .world
-                .draw(|random| (random.below(3), random.up_to(plan.longest_spell)));
+            let place = format!("spell{number}");
             match kind {
-                0 => life.mute(spell),
-                1 => {
+                0 if self.world.strikes(&life.place(&place)) => life.mute(spell),
+                1 if self.world.strikes(&life.place(&place)) => {
                     life.stall(spell);
                     self.note(life, Fault::Stall, format!("for {spell:?}"));
                 }
-                _ => self.set_clock(life, true),
+                0 | 1 => {}
+                _ => self.set_clock(life, chance, &place),
             }
         }
         self.world.reached(Phase::Healed).await;
@@ -142,27 +182,23 @@ impl SimNode {
     }
 
     /// Sets the clock wrong, within the plan.
-    fn set_clock(&self, life: &Life, is_jump: bool) {
+    fn set_clock(&self, life: &Life, chance: &Stream, place: &str) {
         let skew_ms = u64::try_from(self.world.plan.skew.as_millis()).unwrap_or(u64::MAX);
-        if skew_ms == 0 || self.world.phase() != Phase::Faults {
-            return;
-        }
-        let (offset_ms, drift_ppm) = self
-            .world
-            .draw(|random| (random.either_way(skew_ms), random.either_way(500)));
-        self.clock.set_error(offset_ms, drift_ppm);
-        if is_jump {
+        let (offset_ms, drift_ppm) =
+            chance.draw(|random| (random.either_way(skew_ms), random.either_way(500)));
+        if skew_ms > 0 && self.world.strikes(&life.place(place)) {
+            self.clock.set_error(offset_ms, drift_ppm);
             self.note(life, Fault::ClockJump, format!("off by {offset_ms} ms"));
         }
     }
 
     /// The time between two lives.
-    async fn outage(&self) {
+    async fn outage(&self, living: &Living) {
         if self.world.phase() == Phase::Over {
             return;
         }
         let longest = self.world.plan.longest_outage;
-        let outage = self.world.draw(|random| random.up_to(longest));
+        let outage = living.chance.draw(|random| random.up_to(longest));
         tokio::select! {
             biased;
             () = self.world.reached(Phase::Healed) => {

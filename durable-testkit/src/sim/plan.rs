@@ -167,6 +167,8 @@ pub enum Fault {
     Stall,
     /// The node's clock jumped.
     ClockJump,
+    /// Its own work took the node down.
+    Killed,
 }
 
 impl Fault {
@@ -188,6 +190,7 @@ impl Fault {
             Self::SwallowedHeartbeat => "swallowed",
             Self::Stall => "stall",
             Self::ClockJump => "clock jump",
+            Self::Killed => "killed by its work",
         }
     }
 }

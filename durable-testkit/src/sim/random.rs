@@ -1,8 +1,34 @@
 //! The one source of chance of a simulation.
 //!
-//! SplitMix64: whoever draws in the same order draws the same numbers.
+//! SplitMix64: whoever draws in the same order draws the same numbers. Everybody
+//! who draws has a stream of their own, so that what one of them leaves out does
+//! not change what befalls the others: that is what makes shrinking work.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// The numbers of one part of a simulation: they follow from the seed and its name.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    random: Mutex<SimRandom>,
+}
+
+impl Stream {
+    pub(crate) fn new(seed: u64, name: &str) -> Self {
+        // FNV-1a, so that names that differ give seeds that differ.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        let mut mixed = SimRandom::new(seed ^ hash);
+        Self {
+            random: Mutex::new(SimRandom::new(mixed.next())),
+        }
+    }
+
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut SimRandom) -> T) -> T {
+        draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// Numbers that follow from a seed.
 #[derive(Debug, Clone)]
@@ -59,6 +85,14 @@ impl SimRandom {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_gives_a_stream_of_its_own() {
+        let draw = |seed, name| Stream::new(seed, name).draw(SimRandom::next);
+        assert_eq!(draw(7, "node-1.1"), draw(7, "node-1.1"));
+        assert_ne!(draw(7, "node-1.1"), draw(7, "node-1.2"));
+        assert_ne!(draw(7, "node-1.1"), draw(8, "node-1.1"));
+    }
 
     #[test]
     fn a_seed_gives_one_stream_and_bounds_are_kept() {

@@ -1,10 +1,11 @@
 //! What a simulation came to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
 use super::plan::Fault;
+use super::scope::{FaultPlace, SimScope};
 use super::timeline::Timeline;
 use crate::invariant::Breach;
 use crate::memory::Snapshot;
@@ -18,6 +19,14 @@ const SHOWN_LINES: usize = 150;
 pub struct SimReport {
     /// The seed of the run.
     pub seed: u64,
+    /// How much of it took place.
+    pub scope: SimScope,
+    /// How many nodes there were.
+    pub nodes: usize,
+    /// The parts of the workload that ran.
+    pub parts: BTreeSet<u64>,
+    /// Where something went wrong.
+    pub struck: BTreeSet<FaultPlace>,
     /// How much virtual time it took.
     pub simulated: Duration,
     /// How many calls reached the store.
@@ -55,6 +64,15 @@ impl SimReport {
     /// The name of the invariant that was broken.
     pub fn broken(&self) -> Option<&'static str> {
         self.failure.as_ref().map(|failure| failure.invariant)
+    }
+
+    /// The command that runs it again, if it ran the standard workload.
+    pub fn command(&self) -> String {
+        let seed = self.seed;
+        match self.scope == SimScope::default() {
+            true => format!("cargo xtask sim --seed {seed}"),
+            false => format!("cargo xtask sim --seed {seed} --scope '{}'", self.scope),
+        }
     }
 
     /// Panics with the seed and the timeline if an invariant was broken.
@@ -95,6 +113,6 @@ impl fmt::Display for SimReport {
             }
         }
         f.write_str(&self.timeline.excerpt(instance, SHOWN_LINES))?;
-        write!(f, "\nrerun: cargo xtask sim --seed {seed}")
+        write!(f, "\nrerun: {}", self.command())
     }
 }

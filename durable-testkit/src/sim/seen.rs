@@ -3,7 +3,7 @@
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Lease, Message, OutgoingMessage, ReadyInstance, SendOutcome,
+    ClaimedWork, CommitOutcome, Lease, Message, OutgoingMessage, Purge, ReadyInstance, SendOutcome,
     SessionId, StartOutcome, TurnCommit,
 };
 
@@ -60,5 +60,10 @@ pub enum Seen<'a> {
     Switched {
         /// The instance.
         instance: &'a InstanceId,
+    },
+    /// Ended instances were removed.
+    Purged {
+        /// Which ones.
+        purge: &'a Purge,
     },
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::Provider;
-use durable_runtime::{Client, RuntimeOptions};
+use durable_runtime::RuntimeOptions;
 use tokio::time::Instant;
 
 use super::clock::SimClock;
-use super::life::{Life, LifeKind};
-use super::link::Link;
+use super::expect::Expectations;
 use super::node::SimNode;
 use super::plan::FaultPlan;
-use super::random::SimRandom;
+use super::random::{SimRandom, Stream};
 use super::report::{SimFailure, SimReport};
-use super::workload::{Expectations, SimClient, Workload};
+use super::scope::SimScope;
+use super::workload::{SimClient, Workload};
 use super::world::{Phase, World, WorldLimits};
 use crate::invariant::{self, Breach, Invariant};
 use crate::memory::{MemoryOptions, MemoryProvider};
@@ -68,6 +68,7 @@ pub struct Simulation {
     seed: u64,
     nodes: usize,
     plan: FaultPlan,
+    scope: SimScope,
     faults_for: Duration,
     rest_within: Duration,
     options: Option<RuntimeOptions>,
@@ -81,8 +82,9 @@ impl Simulation {
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
-            nodes: 2 + usize::try_from(seed % 3).unwrap_or(0),
+            nodes: 2 + usize::try_from(seed % 4).unwrap_or(0),
             plan: FaultPlan::drawn(seed),
+            scope: SimScope::default(),
             faults_for: Duration::from_secs(900),
             rest_within: Duration::from_secs(6 * 3_600),
             options: None,
@@ -95,7 +97,8 @@ impl Simulation {
         }
     }
 
-    /// How many nodes there are; two to four if it is not said.
+    /// How many nodes there are; two to five if it is not said. There are never fewer
+    /// than the workload needs.
     pub fn nodes(mut self, nodes: usize) -> Self {
         self.nodes = nodes.max(1);
         self
@@ -104,6 +107,13 @@ impl Simulation {
     /// What goes wrong, and how often; drawn if it is not said.
     pub fn faults(mut self, plan: FaultPlan) -> Self {
         self.plan = plan;
+        self
+    }
+
+    /// Only this much of the run takes place: what shrinking left of it; see
+    /// [`smallest_failure`](crate::smallest_failure).
+    pub fn scope(mut self, scope: SimScope) -> Self {
+        self.scope = scope;
         self
     }
 
@@ -150,21 +160,22 @@ impl Simulation {
 
     /// Runs it, on a tokio runtime of its own: call it from a plain test.
     pub fn run(self, workload: Workload) -> SimReport {
-        let seed = self.seed;
+        let (seed, scope) = (self.seed, self.scope.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build();
         match runtime {
             Ok(runtime) => runtime.block_on(self.simulate(workload)),
-            Err(error) => SimReport::not_run(seed, &error),
+            Err(error) => SimReport::not_run(seed, scope, &error),
         }
     }
 
     async fn simulate(self, workload: Workload) -> SimReport {
         let (seed, faults_for, rest_within) = (self.seed, self.faults_for, self.rest_within);
         let expectations = Expectations::default();
-        let (world, client) = self.begin(&workload, &expectations);
+        let nodes = self.node_count(&workload);
+        let (world, client) = self.begin(nodes, &workload, &expectations);
         let mut driver = tokio::spawn({
             let (drive, world) = (workload.drive, Arc::clone(&world));
             async move {
@@ -203,6 +214,10 @@ impl Simulation {
         let remains = world.remains();
         SimReport {
             seed,
+            scope: world.scope.clone(),
+            nodes,
+            parts: remains.parts,
+            struck: remains.struck,
             simulated: remains.elapsed,
             calls: remains.calls,
             faults: remains.faults,
@@ -214,54 +229,53 @@ impl Simulation {
         }
     }
 
+    fn node_count(&self, workload: &Workload) -> usize {
+        let nodes = self.scope.nodes.unwrap_or(self.nodes);
+        nodes.max(workload.least_nodes).max(1)
+    }
+
     /// Builds the store, the nodes and the client.
-    fn begin(self, workload: &Workload, expectations: &Expectations) -> (Arc<World>, SimClient) {
-        let mut random = SimRandom::new(self.seed);
+    fn begin(
+        self,
+        nodes: usize,
+        workload: &Workload,
+        expectations: &Expectations,
+    ) -> (Arc<World>, SimClient) {
+        let messages = Stream::new(self.seed, "store").draw(|random| random.below(8));
         let memory = MemoryProvider::with_options(MemoryOptions {
-            messages_per_fetch: 1 + usize::try_from(random.below(8)).unwrap_or(0),
+            messages_per_fetch: 1 + usize::try_from(messages).unwrap_or(0),
             ..MemoryOptions::default()
         });
         let store = match self.around_store {
             Some(around) => around(memory.clone()),
             None => Arc::new(memory.clone()),
         };
-        let options: Vec<RuntimeOptions> = (0..self.nodes)
-            .map(|_| {
-                self.options
-                    .clone()
-                    .unwrap_or_else(|| drawn_options(&mut random))
-            })
-            .collect();
         let mut invariants = invariant::all(workload, expectations);
         invariants.extend(self.invariants);
         let world = Arc::new(World::new(
-            random,
+            self.seed,
             self.plan,
+            self.scope,
             memory,
             store,
             invariants,
             self.limits,
         ));
-        for (number, options) in (1..).zip(options) {
+        for number in 1..=nodes {
+            let drawn = || {
+                let chance = world.stream(&format!("node-{number}"));
+                chance.draw(drawn_options)
+            };
             let node = SimNode {
-                world: Arc::clone(&world),
-                name: format!("node-{number}"),
+                number,
                 clock: SimClock::new(world.began),
-                registry: workload.registry.clone(),
-                options,
+                code: Arc::clone(&workload.code),
+                options: self.options.clone().unwrap_or_else(drawn),
+                world: Arc::clone(&world),
             };
             tokio::spawn(node.run());
         }
-        let link = Link {
-            world: Arc::clone(&world),
-            life: Arc::new(Life::new("client", LifeKind::Client)),
-            clock: SimClock::new(world.began),
-        };
-        let client = SimClient {
-            client: Client::new(Arc::new(link)),
-            world: Arc::clone(&world),
-            expectations: expectations.clone(),
-        };
+        let client = SimClient::new(&world, "client", expectations);
         (world, client)
     }
 }
@@ -282,9 +296,13 @@ fn drawn_options(random: &mut SimRandom) -> RuntimeOptions {
 }
 
 impl SimReport {
-    fn not_run(seed: u64, error: &std::io::Error) -> Self {
+    fn not_run(seed: u64, scope: SimScope, error: &std::io::Error) -> Self {
         Self {
             seed,
+            scope,
+            nodes: 0,
+            parts: Default::default(),
+            struck: Default::default(),
             simulated: Duration::ZERO,
             calls: 0,
             faults: Default::default(),

@@ -80,7 +80,7 @@ impl TimelineEntry {
         };
         let is_of_a_node = matches!(
             self.fault,
-            Some(Fault::Crash | Fault::Stop | Fault::Stall | Fault::ClockJump)
+            Some(Fault::Crash | Fault::Stop | Fault::Stall | Fault::ClockJump | Fault::Killed)
         );
         self.about.contains(instance) || self.outcome.contains(instance.as_str()) || is_of_a_node
     }

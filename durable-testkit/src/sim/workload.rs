@@ -8,11 +8,17 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use durable_core::InstanceId;
 use durable_core::provider::WorkKey;
-use durable_core::{InstanceId, Payload};
 use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
+use super::clock::SimClock;
+use super::expect::{Expectations, Expected};
+use super::life::{Life, LifeKind};
+use super::link::Link;
+use super::node_start::{Code, NodeStart};
+use super::random::Stream;
 use super::world::World;
 
 type Drive = Box<
@@ -22,7 +28,10 @@ type Drive = Box<
 /// Code to be run, and what a client does with it.
 #[must_use = "a workload runs in a simulation"]
 pub struct Workload {
+    /// What everything must replay on.
     pub(crate) registry: Registry,
+    pub(crate) code: Code,
+    pub(crate) least_nodes: usize,
     pub(crate) effects: Effects,
     pub(crate) drive: Drive,
 }
@@ -35,11 +44,52 @@ impl Workload {
         F: FnOnce(SimClient) -> R + Send + 'static,
         R: Future<Output = Result<(), ClientError>> + Send + 'static,
     {
+        let on_each = registry.clone();
         Self {
             registry,
+            code: Arc::new(move |_| on_each.clone()),
+            least_nodes: 1,
             effects: Effects::default(),
             drive: Box::new(|client| Box::pin(drive(client))),
         }
+    }
+
+    /// Nodes differ: in what they can run, as in a rolling upgrade, or in how they
+    /// behave. `code` is asked at the beginning of every life of a node, and may change
+    /// its options. The workload needs `least` nodes to come to its end.
+    ///
+    /// ```
+    /// use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+    /// use durable_testkit::{Simulation, Workload};
+    ///
+    /// const GREET: Orchestration<String, String> = Orchestration::new("greet");
+    ///
+    /// async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+    ///     Ok(format!("Hello, {name}!"))
+    /// }
+    ///
+    /// let new = Registry::builder().orchestration(GREET, greet).build()?;
+    /// let workload = Workload::new(new.clone(), |client| async move {
+    ///     client.start(GREET, "greet-1", &"Ada".to_owned()).await?;
+    ///     client.expect_output("greet-1", &"Hello, Ada!");
+    ///     Ok(())
+    /// });
+    /// // All nodes but the first begin with a release that lacks the orchestration.
+    /// let workload = workload.on_nodes(1, move |node| {
+    ///     let is_old = node.number() > 1 && node.life() == 1;
+    ///     if is_old { Registry::default() } else { new.clone() }
+    /// });
+    /// Simulation::new(7).nodes(3).run(workload).assert_ok();
+    /// # Ok::<(), durable_runtime::RegistryError>(())
+    /// ```
+    pub fn on_nodes(
+        mut self,
+        least: usize,
+        code: impl Fn(&mut NodeStart) -> Registry + Send + Sync + 'static,
+    ) -> Self {
+        self.least_nodes = least;
+        self.code = Arc::new(code);
+        self
     }
 
     /// Where the activities note their effects, so that each one that history says
@@ -79,36 +129,31 @@ impl Effects {
     }
 }
 
-/// What instances are expected to return.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Expectations {
-    outputs: Arc<Mutex<BTreeMap<InstanceId, Vec<Payload>>>>,
-}
-
-impl Expectations {
-    fn add(&self, instance: InstanceId, output: Payload) {
-        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        outputs.entry(instance).or_default().push(output);
-    }
-
-    pub(crate) fn all(&self) -> BTreeMap<InstanceId, Vec<Payload>> {
-        self.outputs
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
-
 /// The client of a simulation. Its requests are lost, doubled and delayed like any
 /// other, and sent again until the store has answered.
 #[derive(Clone)]
 pub struct SimClient {
-    pub(crate) client: Client,
-    pub(crate) world: Arc<World>,
-    pub(crate) expectations: Expectations,
+    client: Client,
+    world: Arc<World>,
+    expectations: Expectations,
+    chance: Arc<Stream>,
 }
 
 impl SimClient {
+    pub(crate) fn new(world: &Arc<World>, who: &str, expectations: &Expectations) -> Self {
+        let link = Link {
+            world: Arc::clone(world),
+            life: Arc::new(Life::new(world, who, LifeKind::Client)),
+            clock: SimClock::new(world.began),
+        };
+        Self {
+            client: Client::new(Arc::new(link)),
+            world: Arc::clone(world),
+            expectations: expectations.clone(),
+            chance: Arc::new(world.stream(who)),
+        }
+    }
+
     /// Waits, in virtual time.
     pub async fn sleep(&self, duration: Duration) {
         tokio::time::sleep(duration).await;
@@ -116,15 +161,35 @@ impl SimClient {
 
     /// A number below this one, drawn from the simulation's seed.
     pub fn below(&self, bound: u64) -> u64 {
-        self.world.draw(|random| random.below(bound))
+        self.chance.draw(|random| random.below(bound))
     }
 
-    /// At the end this instance must have returned this, or something else that it
-    /// is expected to return.
+    /// The workload in this many parts that have nothing to do with each other: a
+    /// client for each, with its number and with chance of its own. When a broken
+    /// seed is shrunk, parts are left out; then they are missing here.
+    pub fn parts(&self, count: u64) -> Vec<(u64, Self)> {
+        let numbers = (0..count).filter(|number| self.world.has_part(*number));
+        let client = |number| {
+            let who = format!("client-{number}");
+            Self::new(&self.world, &who, &self.expectations)
+        };
+        numbers.map(|number| (number, client(number))).collect()
+    }
+
+    /// At the end this instance must have returned this, or come to another end that
+    /// is expected of it.
     pub fn expect_output<T: Serialize>(&self, instance: impl Into<InstanceId>, output: &T) {
         if let Ok(output) = serde_json::to_string(output) {
-            self.expectations.add(instance.into(), output.into());
+            let output = Expected::Output(output.into());
+            self.expectations.add(instance.into(), output);
         }
+    }
+
+    /// At the end this instance must have been terminated, or come to another end
+    /// that is expected of it.
+    pub fn expect_terminated(&self, instance: impl Into<InstanceId>) {
+        let instance = instance.into();
+        self.expectations.add(instance, Expected::Terminated);
     }
 }
 

@@ -1,10 +1,10 @@
 //! What all parts of a simulation share: chance, the timeline, the store, and the
 //! invariants that watch it.
 //!
-//! Invariants: one thread; nothing here waits while the lock is held; the order
-//! of draws follows from the order of calls, which follows from the seed.
+//! Invariants: one thread; nothing here waits while the lock is held; everything
+//! that is drawn is drawn from a stream that follows from the seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::plan::{Fault, FaultPlan};
-use super::random::SimRandom;
+use super::random::Stream;
+use super::scope::{FaultPlace, SimScope};
 use super::seen::Seen;
 use super::timeline::{Timeline, TimelineEntry};
 use crate::invariant::{Breach, Invariant};
@@ -34,7 +35,9 @@ pub(crate) enum Phase {
 /// Shared by everything in a simulation.
 pub(crate) struct World {
     pub(crate) began: Instant,
+    seed: u64,
     pub(crate) plan: FaultPlan,
+    pub(crate) scope: SimScope,
     /// What nodes and clients talk to.
     pub(crate) store: Arc<dyn Provider>,
     /// The truth below it.
@@ -54,8 +57,9 @@ pub(crate) struct WorldLimits {
 }
 
 struct Inner {
-    random: SimRandom,
     timeline: Timeline,
+    struck: BTreeSet<FaultPlace>,
+    parts: BTreeSet<u64>,
     faults: BTreeMap<Fault, u64>,
     calls: u64,
     invariants: Vec<Box<dyn Invariant>>,
@@ -66,6 +70,8 @@ struct Inner {
 /// What a simulation leaves behind.
 pub(crate) struct Remains {
     pub(crate) timeline: Timeline,
+    pub(crate) struck: BTreeSet<FaultPlace>,
+    pub(crate) parts: BTreeSet<u64>,
     pub(crate) faults: BTreeMap<Fault, u64>,
     pub(crate) calls: u64,
     pub(crate) failure: Option<(&'static str, Breach)>,
@@ -75,8 +81,9 @@ pub(crate) struct Remains {
 
 impl World {
     pub(crate) fn new(
-        random: SimRandom,
+        seed: u64,
         plan: FaultPlan,
+        scope: SimScope,
         memory: MemoryProvider,
         store: Arc<dyn Provider>,
         invariants: Vec<Box<dyn Invariant>>,
@@ -84,14 +91,17 @@ impl World {
     ) -> Self {
         Self {
             began: Instant::now(),
+            seed,
             plan,
+            scope,
             store,
             memory,
             phase: watch::Sender::new(Phase::Faults),
             limits,
             inner: Mutex::new(Inner {
-                random,
                 timeline: Timeline::default(),
+                struck: BTreeSet::new(),
+                parts: BTreeSet::new(),
                 faults: BTreeMap::new(),
                 calls: 0,
                 invariants,
@@ -124,9 +134,27 @@ impl World {
         });
     }
 
-    /// Draws.
-    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut SimRandom) -> T) -> T {
-        draw(&mut self.inner().random)
+    /// The chance of one part of the simulation.
+    pub(crate) fn stream(&self, name: &str) -> Stream {
+        Stream::new(self.seed, name)
+    }
+
+    /// Whether the fault that was drawn for this place strikes.
+    pub(crate) fn strikes(&self, place: &FaultPlace) -> bool {
+        let is_meant = self.phase() == Phase::Faults && self.scope.allows(place);
+        if is_meant {
+            self.inner().struck.insert(place.clone());
+        }
+        is_meant
+    }
+
+    /// Whether a part of the workload runs.
+    pub(crate) fn has_part(&self, number: u64) -> bool {
+        let is_meant = self.scope.has_part(number);
+        if is_meant {
+            self.inner().parts.insert(number);
+        }
+        is_meant
     }
 
     /// Notes that something went wrong, for the count.
@@ -241,6 +269,8 @@ impl World {
         let inner = self.inner();
         Remains {
             timeline: inner.timeline.clone(),
+            struck: inner.struck.clone(),
+            parts: inner.parts.clone(),
             faults: inner.faults.clone(),
             calls: inner.calls,
             failure: inner.failure.clone(),

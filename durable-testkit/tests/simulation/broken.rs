@@ -229,3 +229,65 @@ broken! {
         Ok(ready)
     }
 }
+
+broken! {
+    invents_results, InventsResults {}
+
+    /// Answers for activities that nobody ran.
+    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
+        for turn in &mut turns {
+            for item in turn.new_work.drain(..) {
+                turn.new_messages.push(OutgoingMessage {
+                    target: item.key.instance,
+                    message: Message {
+                        message_id: format!("invented-{}", item.key.event_id).into(),
+                        body: MessageBody::ActivityFinished {
+                            execution_id: item.key.execution_id,
+                            source_event_id: item.key.event_id,
+                            result: Ok("1".into()),
+                        },
+                    },
+                });
+            }
+        }
+        self.inner.commit(turns).await
+    }
+}
+
+broken! {
+    garbles_results, GarblesResults {}
+
+    /// Takes finished work back and stores another result.
+    async fn settle_work(
+        &self,
+        mut settlements: Vec<WorkSettlement>,
+        now_ms: u64,
+    ) -> Result<Vec<bool>, ProviderError> {
+        for settlement in &mut settlements {
+            if let WorkResult::Finished(Ok(result)) = &mut settlement.result
+                && result.parse::<u64>().is_ok()
+            {
+                *result = "1000000".into();
+            }
+        }
+        self.inner.settle_work(settlements, now_ms).await
+    }
+}
+
+broken! {
+    forgets_poison, ForgetsPoison {}
+
+    /// Tells the instance, and throws away what there is to inspect.
+    async fn settle_work(
+        &self,
+        mut settlements: Vec<WorkSettlement>,
+        now_ms: u64,
+    ) -> Result<Vec<bool>, ProviderError> {
+        for settlement in &mut settlements {
+            if let WorkResult::Poisoned(failure) = &settlement.result {
+                settlement.result = WorkResult::Finished(Err(failure.clone()));
+            }
+        }
+        self.inner.settle_work(settlements, now_ms).await
+    }
+}

@@ -40,7 +40,7 @@ pub(super) struct Task {
     pub(super) failures: u32,
 }
 
-const RETRY: RetryPolicy = RetryPolicy {
+pub(super) const RETRY: RetryPolicy = RetryPolicy {
     max_attempts: 10,
     ..RetryPolicy::NEVER
 };

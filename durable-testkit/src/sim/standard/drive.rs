@@ -10,19 +10,23 @@ use super::code::{
     COLLECTOR, CONFIRM, DETACHER, FAN_OUT, ITEM, LOOPER, PARENT, PROMISER, RACER, RUNNER, SAGA,
     SLEEPER, Task,
 };
+use super::drive_uneven as uneven;
 use crate::sim::workload::SimClient;
 
-type Driven = Result<(), ClientError>;
+pub(super) type Driven = Result<(), ClientError>;
 
 pub(super) async fn drive(client: SimClient) -> Driven {
     let count = 12 + client.below(16);
-    let instances = (0..count).map(|number| drive_one(&client, number));
+    let parts = client.parts(count);
+    let instances = parts
+        .iter()
+        .map(|(number, client)| drive_one(client, *number));
     try_join_all(instances).await.map(drop)
 }
 
 async fn drive_one(client: &SimClient, number: u64) -> Driven {
     client.sleep(draw_time(client, 300_000)).await;
-    match client.below(11) {
+    match client.below(17) {
         0 => fan_out(client, number).await,
         1 => sleeper(client, number).await,
         2 => racer(client, number).await,
@@ -33,6 +37,12 @@ async fn drive_one(client: &SimClient, number: u64) -> Driven {
         7 => runner(client, number).await,
         8 => detacher(client, number).await,
         9 => promiser(client, number).await,
+        10 => uneven::upgraded(client, number).await,
+        11 => uneven::specialist(client, number).await,
+        12 => uneven::hazardous(client, number).await,
+        13 => uneven::mended(client, number).await,
+        14 => uneven::purged(client, number).await,
+        15 => uneven::restarted(client, number).await,
         _ => terminated(client, number).await,
     }
 }
@@ -60,7 +70,8 @@ async fn racer(client: &SimClient, number: u64) -> Driven {
     let race = (draw_task(client), client.below(20_000));
     client.expect_output(id.as_str(), &race.0.value);
     client.expect_output(id.as_str(), &0u64);
-    client.start(RACER, id, &race).await.map(drop)
+    let instance = client.start(RACER, id, &race).await?;
+    interrupt(client, &instance).await
 }
 
 async fn collector(client: &SimClient, number: u64) -> Driven {
@@ -68,12 +79,7 @@ async fn collector(client: &SimClient, number: u64) -> Driven {
     let count = 1 + client.below(6);
     client.expect_output(id.as_str(), &(1..=count).sum::<u64>());
     let instance = client.start(COLLECTOR, id, &count).await?;
-    let both = join(
-        raise_items(client, &instance, count),
-        interrupt(client, &instance),
-    )
-    .await;
-    both.0.and(both.1)
+    raise_and_interrupt(client, &instance, count).await
 }
 
 async fn looper(client: &SimClient, number: u64) -> Driven {
@@ -81,7 +87,7 @@ async fn looper(client: &SimClient, number: u64) -> Driven {
     let count = 1 + client.below(12);
     client.expect_output(id.as_str(), &(1..=count).sum::<u64>());
     let instance = client.start(LOOPER, id, &(count, 0)).await?;
-    raise_items(client, &instance, count).await
+    raise_and_interrupt(client, &instance, count).await
 }
 
 async fn parent(client: &SimClient, number: u64) -> Driven {
@@ -91,7 +97,8 @@ async fn parent(client: &SimClient, number: u64) -> Driven {
         .collect();
     let total: u64 = children.iter().map(|tasks| sum(tasks)).sum();
     client.expect_output(id.as_str(), &total);
-    client.start(PARENT, id, &children).await.map(drop)
+    let instance = client.start(PARENT, id, &children).await?;
+    interrupt(client, &instance).await
 }
 
 async fn saga(client: &SimClient, number: u64) -> Driven {
@@ -135,7 +142,8 @@ async fn promiser(client: &SimClient, number: u64) -> Driven {
     let id = format!("promiser-{number}");
     let resolver = format!("{id}-resolver");
     client.expect_output(id.as_str(), &42u64);
-    client.start(PROMISER, id, &resolver).await.map(drop)
+    let instance = client.start(PROMISER, id, &resolver).await?;
+    interrupt(client, &instance).await
 }
 
 /// Ended from outside, with children or work under way.
@@ -147,8 +155,26 @@ async fn terminated(client: &SimClient, number: u64) -> Driven {
     unless_ended(instance.terminate("enough").await)
 }
 
+/// Events come in while the instance is stopped, too.
+pub(super) async fn raise_and_interrupt<O>(
+    client: &SimClient,
+    instance: &InstanceHandle<O>,
+    count: u64,
+) -> Driven {
+    let (raised, interrupted) = join(
+        raise_items(client, instance, count),
+        interrupt(client, instance),
+    )
+    .await;
+    raised.and(interrupted)
+}
+
 /// Raises events, some of them twice.
-async fn raise_items<O>(client: &SimClient, instance: &InstanceHandle<O>, count: u64) -> Driven {
+pub(super) async fn raise_items<O>(
+    client: &SimClient,
+    instance: &InstanceHandle<O>,
+    count: u64,
+) -> Driven {
     for item in 1..=count {
         client.sleep(draw_time(client, 5_000)).await;
         let message_id = format!("{}-item-{item}", instance.id());
@@ -160,7 +186,7 @@ async fn raise_items<O>(client: &SimClient, instance: &InstanceHandle<O>, count:
 }
 
 /// Suspends the instance for a while, perhaps.
-async fn interrupt<O>(client: &SimClient, instance: &InstanceHandle<O>) -> Driven {
+pub(super) async fn interrupt<O>(client: &SimClient, instance: &InstanceHandle<O>) -> Driven {
     if client.below(4) > 0 {
         return Ok(());
     }
@@ -171,24 +197,24 @@ async fn interrupt<O>(client: &SimClient, instance: &InstanceHandle<O>) -> Drive
 }
 
 /// It may have ended before it heard of it.
-fn unless_ended(result: Driven) -> Driven {
+pub(super) fn unless_ended(result: Driven) -> Driven {
     match result {
         Err(ClientError::Ended { .. }) => Ok(()),
         result => result,
     }
 }
 
-fn draw_time(client: &SimClient, below_ms: u64) -> Duration {
+pub(super) fn draw_time(client: &SimClient, below_ms: u64) -> Duration {
     Duration::from_millis(client.below(below_ms))
 }
 
-fn draw_tasks(client: &SimClient, most: u64) -> Vec<Task> {
+pub(super) fn draw_tasks(client: &SimClient, most: u64) -> Vec<Task> {
     (0..1 + client.below(most))
         .map(|_| draw_task(client))
         .collect()
 }
 
-fn draw_task(client: &SimClient) -> Task {
+pub(super) fn draw_task(client: &SimClient) -> Task {
     Task {
         value: 1 + client.below(1_000),
         millis: match client.below(4) {
@@ -204,6 +230,6 @@ fn draw_task(client: &SimClient) -> Task {
     }
 }
 
-fn sum(tasks: &[Task]) -> u64 {
+pub(super) fn sum(tasks: &[Task]) -> u64 {
     tasks.iter().map(|task| task.value).sum()
 }

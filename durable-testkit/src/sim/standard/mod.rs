@@ -1,9 +1,13 @@
 //! A workload that uses everything orchestrations can do: fan-out, timers, events,
 //! children, sagas, continue-as-new, recorded side effects, promises, detached
-//! starts; suspended, cancelled and terminated on the way.
+//! starts; suspended, cancelled, terminated, purged and started again on the way, by
+//! nodes that differ in their code and their duties.
 
 mod code;
 mod drive;
+mod drive_uneven;
+mod nodes;
+mod uneven;
 
 use super::workload::{Effects, Workload};
 use durable_runtime::RegistryError;
@@ -12,7 +16,9 @@ impl Workload {
     /// Instances of every kind, drawn from the seed.
     pub fn standard() -> Result<Self, RegistryError> {
         let effects = Effects::default();
-        let registry = code::registry(&effects)?;
-        Ok(Self::new(registry, drive::drive).effects(&effects))
+        let parts = nodes::Parts::new(&effects)?;
+        let workload = Self::new(parts.newest().clone(), drive::drive)
+            .on_nodes(nodes::LEAST, move |node| parts.of(node));
+        Ok(workload.effects(&effects))
     }
 }

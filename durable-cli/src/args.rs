@@ -1,0 +1,316 @@
+//! What can be typed: commands, arguments and their checks. Nothing here touches a
+//! store; whatever is wrong with an argument alone is told by clap.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use durable_core::PromiseToken;
+use durable_core::provider::{IdReuse, StatusKind};
+
+use crate::filter::FilterArgs;
+use crate::json::JsonArg;
+use crate::store::Location;
+use crate::time::parse_span;
+
+/// Looks into a store of durable orchestrations, and steers them.
+#[derive(Debug, Parser)]
+#[command(name = "durable", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// The store: a SQLite file (`orders.db`, `sqlite:orders.db`) or a Redis URL
+    #[arg(
+        long,
+        short,
+        global = true,
+        env = "DURABLE_STORE",
+        hide_env_values = true,
+        value_name = "STORE"
+    )]
+    pub(crate) store: Option<Location>,
+    /// Write JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorWhen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List instances
+    List(List),
+    /// Show one instance: where it stands and what it waits for
+    Show(Instance),
+    /// Show the history of an instance, event by event
+    History(History),
+    /// Draw what an instance did when, in the terminal or as SVG
+    Timeline(TimelineArgs),
+    /// Start an instance
+    Start(Start),
+    /// Raise an event for an instance
+    Raise(Raise),
+    /// Resolve a promise
+    Resolve(Resolve),
+    /// Reject a promise
+    Reject(Reject),
+    /// Ask instances to stop: their code decides how, and can clean up
+    Cancel(Steer),
+    /// Stop instances until they are resumed; nothing is lost
+    Suspend(Steer),
+    /// Let suspended instances go on
+    Resume(Instances),
+    /// End instances at once; their code does not run again
+    Terminate(Steer),
+    /// Write the histories of instances to files, or of one to the screen
+    Export(Export),
+    /// Bring exported histories into a store
+    Import(Import),
+    /// Remove ended instances with everything that belongs to them
+    Purge(Purge),
+    /// Check the whole store: every record, every history
+    Check,
+    /// Count what is in the store
+    Stats,
+    /// Follow one instance event by event, or all of them change by change
+    Watch(Watch),
+    /// Write a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Begin after this id
+    #[arg(long, value_name = "ID")]
+    pub(crate) after: Option<String>,
+    /// At most this many
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub(crate) limit: NonZeroUsize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Instance {
+    /// The instance
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Instances {
+    /// The instances
+    #[arg(required = true)]
+    pub(crate) ids: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Steer {
+    /// The instances
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Why: it is kept with the instance
+    #[arg(long, short, default_value = "asked for on the command line")]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// The instance
+    pub(crate) id: String,
+    /// Which execution; the latest unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) execution: Option<u64>,
+    /// Begin after this event
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) after: u64,
+    /// At most this many events
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroUsize>,
+    /// Show payloads too, as far as they fit on a line
+    #[arg(long)]
+    pub(crate) payloads: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TimelineArgs {
+    /// The instance
+    pub(crate) id: String,
+    /// Which execution; the latest unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) execution: Option<u64>,
+    /// Write an SVG picture to this file; `-` is the screen
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// How wide the picture is; as wide as the terminal unless given
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) width: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// The orchestration
+    pub(crate) name: String,
+    /// The id of the new instance
+    pub(crate) id: String,
+    /// Its input: JSON, `@file`, or `-` for standard input
+    #[arg(long, short, value_name = "JSON", default_value = "null")]
+    pub(crate) input: JsonArg,
+    /// The version; the newest that the node knows unless given
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) at: Option<String>,
+    /// What to do when the id is taken
+    #[arg(long, value_name = "POLICY", default_value = "refuse")]
+    pub(crate) reuse: Reuse,
+    /// Create the store if it is not there
+    #[arg(long)]
+    pub(crate) create: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Reuse {
+    /// Refuse
+    Refuse,
+    /// Take the instance that runs; refuse one that has ended
+    UseRunning,
+    /// Take the instance that runs; start an ended one anew
+    RestartEnded,
+}
+
+impl From<Reuse> for IdReuse {
+    fn from(reuse: Reuse) -> Self {
+        match reuse {
+            Reuse::Refuse => Self::Refuse,
+            Reuse::UseRunning => Self::UseRunning,
+            Reuse::RestartEnded => Self::RestartEnded,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Raise {
+    /// The instance
+    pub(crate) id: String,
+    /// The name of the event
+    pub(crate) event: String,
+    /// What it carries: JSON, `@file`, or `-` for standard input
+    #[arg(long, short, value_name = "JSON", default_value = "null")]
+    pub(crate) data: JsonArg,
+    /// Raising it again with the same id does not repeat it
+    #[arg(long, value_name = "ID")]
+    pub(crate) message_id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The token, `instance/execution/Promise(n)`: `durable show` prints it
+    pub(crate) token: PromiseToken,
+    /// The value: JSON, `@file`, or `-` for standard input
+    #[arg(long, short, value_name = "JSON", default_value = "null")]
+    pub(crate) value: JsonArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reject {
+    /// The token, `instance/execution/Promise(n)`: `durable show` prints it
+    pub(crate) token: PromiseToken,
+    /// The kind of the failure
+    #[arg(long, value_name = "KIND", default_value = "rejected")]
+    pub(crate) kind: String,
+    /// What happened, for people
+    #[arg(long, short, default_value = "rejected on the command line")]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The instances; all that the filter means, if none is named
+    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Write a file for each instance into this directory, which is created
+    #[arg(long, short, value_name = "DIRECTORY")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// Files that `durable export` wrote
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Also take instances that have not ended: they go on here, so be sure that they
+    /// go on nowhere else
+    #[arg(long)]
+    pub(crate) take_over: bool,
+    /// Create the store if it is not there
+    #[arg(long)]
+    pub(crate) create: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Purge {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Everything that has ended; needed if nothing else narrows it down
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The instance; all unless given
+    pub(crate) id: Option<String>,
+    /// How often to look
+    #[arg(long, value_name = "SPAN", default_value = "200ms", value_parser = parse_span)]
+    pub(crate) every: Duration,
+    /// Stop after this long
+    #[arg(long = "for", value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) bound: Option<Duration>,
+}
+
+/// A status as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Status {
+    Pending,
+    Running,
+    Suspended,
+    Completed,
+    Failed,
+    Terminated,
+}
+
+impl From<Status> for StatusKind {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Pending => Self::Pending,
+            Status::Running => Self::Running,
+            Status::Suspended => Self::Suspended,
+            Status::Completed => Self::Completed,
+            Status::Failed => Self::Failed,
+            Status::Terminated => Self::Terminated,
+        }
+    }
+}

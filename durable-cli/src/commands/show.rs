@@ -1,0 +1,137 @@
+//! `durable show`: one instance, where it stands and what it waits for.
+
+use durable_core::CommandKind;
+use durable_core::provider::{InstanceRecord, InstanceStatus};
+use serde_json::json;
+
+use super::view;
+use crate::error::CliError;
+use crate::operation::{Operation, operations};
+use crate::output::{BOLD, DIM, Output, status_style};
+use crate::read;
+use crate::store::Store;
+use crate::table::{counted, harmless};
+use crate::time::{now_ms, span, utc};
+
+pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), CliError> {
+    let record = read::record(store, id).await?;
+    let history = read::history(store, &record.instance, record.execution_id).await?;
+    let mut open = operations(&history);
+    open.retain(Operation::is_open);
+    let executions = store.provider().executions(&record.instance).await?;
+    if output.is_json {
+        let mut shown = view::record(&record);
+        shown["waits_for"] = open.iter().map(view::operation).collect();
+        shown["executions"] = json!(executions);
+        return output.json(&shown);
+    }
+    head(output, &record)?;
+    if executions.len() > 1 {
+        field(output, "executions", &executions.len().to_string())?;
+    }
+    waits(output, &record, &open)
+}
+
+fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {
+    output.line(&format!("  {DIM}{name:<13}{DIM:#} {}", harmless(value)))
+}
+
+fn head(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
+    let status = record.status.kind();
+    let style = status_style(status);
+    let id = harmless(&record.instance);
+    output.line(&format!("{BOLD}{id}{BOLD:#}  {style}{status}{style:#}"))?;
+    let version = record.version.as_deref().unwrap_or("(the newest)");
+    field(
+        output,
+        "orchestration",
+        &format!("{} {version}", record.name),
+    )?;
+    let events = counted(record.last_event_id.get(), "event");
+    let position = format!("{}, {events}", record.execution_id);
+    field(output, "execution", &position)?;
+    field(output, "started", &utc(record.created_at_ms))?;
+    let ago = span(now_ms().saturating_sub(record.updated_at_ms));
+    let changed = format!("{} ({ago} ago)", utc(record.updated_at_ms));
+    field(output, "changed", &changed)?;
+    if let Some(parent) = &record.parent {
+        let parent = format!(
+            "{}, execution {}, event {}",
+            parent.instance, parent.execution_id, parent.event_id
+        );
+        field(output, "parent", &parent)?;
+    }
+    if let Some(status) = &record.custom_status {
+        field(output, "says", status)?;
+    }
+    match &record.status {
+        InstanceStatus::Completed { output: value } => field(output, "output", value)?,
+        InstanceStatus::Suspended { failure }
+        | InstanceStatus::Failed { failure }
+        | InstanceStatus::Terminated { failure } => {
+            field(output, "because", &failure.to_string())?;
+        }
+        InstanceStatus::Pending | InstanceStatus::Running => {}
+    }
+    if let Some(blocked) = &record.blocked {
+        field(output, "blocked", &blocked.to_string())?;
+    }
+    Ok(())
+}
+
+fn waits(output: Output, record: &InstanceRecord, open: &[Operation]) -> Result<(), CliError> {
+    match &record.status {
+        InstanceStatus::Pending => {
+            return output.line("  waits for a node that runs its orchestration");
+        }
+        InstanceStatus::Suspended { .. } => {
+            let next = format!("durable resume {}", record.instance);
+            output.line(&format!("  waits to be resumed: `{}`", harmless(&next)))?;
+        }
+        InstanceStatus::Running if open.is_empty() => {
+            return output.line("  waits for nothing: a node is to run it");
+        }
+        _ => {}
+    }
+    if !open.is_empty() {
+        output.line("  waits for")?;
+    }
+    for operation in open {
+        output.line(&format!(
+            "    {DIM}{:>4}{DIM:#} {}",
+            operation.event_id,
+            harmless(&wait(operation))
+        ))?;
+    }
+    if open.iter().any(|operation| !operation.is_certain) {
+        let note = "perhaps: the history does not say when code stops listening";
+        output.line(&format!("  {DIM}{note}{DIM:#}"))?;
+    }
+    Ok(())
+}
+
+fn wait(operation: &Operation) -> String {
+    let name = operation.name.as_deref().unwrap_or_default();
+    let target = operation.target.as_deref().unwrap_or_default();
+    let now = now_ms();
+    let since = span(now.saturating_sub(operation.begun_at_ms));
+    let perhaps = match operation.is_certain {
+        true => "",
+        false => "perhaps ",
+    };
+    let what = match operation.command.kind {
+        CommandKind::Timer => {
+            let due = operation.due_at_ms.unwrap_or_default();
+            let when = match due.checked_sub(now) {
+                Some(left) => format!("in {}", span(left)),
+                None => format!("{} ago", span(now - due)),
+            };
+            return format!("timer, due {} ({when})", utc(due));
+        }
+        CommandKind::External => format!("event `{name}`"),
+        CommandKind::Promise => format!("promise `{name}`, token {target}"),
+        CommandKind::SubOrchestration => format!("child `{target}` of `{name}`"),
+        _ => format!("activity `{name}`"),
+    };
+    format!("{perhaps}{what}, since {since}")
+}

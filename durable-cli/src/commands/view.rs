@@ -1,0 +1,79 @@
+//! Records, operations and events as JSON: the same shape in every command.
+
+use durable_core::provider::{InstanceRecord, InstanceStatus};
+use durable_core::{CommandId, Failure, HistoryEntry};
+use serde_json::{Value, json};
+
+use crate::json::value_of;
+use crate::operation::{Operation, OperationOutcome};
+
+pub(super) fn failure(failure: &Failure) -> Value {
+    json!({
+        "kind": failure.kind.to_string(),
+        "message": failure.message,
+        "details": failure.details.as_deref().map(value_of),
+        "retryable": failure.retryable,
+    })
+}
+
+pub(super) fn record(record: &InstanceRecord) -> Value {
+    let (output, stopped) = match &record.status {
+        InstanceStatus::Completed { output } => (Some(value_of(output)), None),
+        InstanceStatus::Suspended { failure }
+        | InstanceStatus::Failed { failure }
+        | InstanceStatus::Terminated { failure } => (None, Some(failure)),
+        InstanceStatus::Pending | InstanceStatus::Running => (None, None),
+    };
+    json!({
+        "instance": record.instance,
+        "orchestration": record.name,
+        "version": record.version,
+        "status": record.status.kind().to_string(),
+        "execution": record.execution_id,
+        "last_event": record.last_event_id,
+        "created_at_ms": record.created_at_ms,
+        "updated_at_ms": record.updated_at_ms,
+        "custom_status": record.custom_status.as_deref().map(value_of),
+        "output": output,
+        "failure": stopped.map(failure),
+        "blocked": record.blocked.as_ref().map(failure),
+        "parent": record.parent,
+    })
+}
+
+pub(super) fn operation(operation: &Operation) -> Value {
+    let end = operation.end.as_ref().map(|end| {
+        let (outcome, kind) = match &end.outcome {
+            OperationOutcome::Succeeded => ("succeeded", None),
+            OperationOutcome::Failed(kind) => ("failed", Some(kind.to_string())),
+            OperationOutcome::GivenUp => ("given_up", None),
+        };
+        json!({
+            "event": end.event_id,
+            "at_ms": end.at_ms,
+            "outcome": outcome,
+            "failure": kind,
+        })
+    });
+    json!({
+        "event": operation.event_id,
+        "command": operation.command.to_string(),
+        "name": operation.name,
+        "begun_at_ms": operation.begun_at_ms,
+        "due_at_ms": operation.due_at_ms,
+        "target": operation.target,
+        "end": end,
+        "certain": operation.is_certain,
+    })
+}
+
+pub(super) fn entry(entry: &HistoryEntry, command: Option<CommandId>) -> Value {
+    json!({
+        "event": entry.event_id(),
+        "recorded_at_ms": entry.recorded_at_ms,
+        "kind": entry.event.kind().name(),
+        "command": command.map(|command| command.to_string()),
+        "source_event": entry.event.source_event_id(),
+        "details": entry.event,
+    })
+}

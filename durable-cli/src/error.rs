@@ -1,0 +1,223 @@
+//! Whatever a user can meet: what happened, to what, and what to do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use durable_core::provider::ProviderError;
+use durable_core::{Corruption, ExecutionId, InstanceId};
+use durable_runtime::ClientError;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// No store was named.
+    NoStore,
+    /// There is no such file.
+    StoreMissing { path: PathBuf },
+    /// The path is a directory, or the file is empty.
+    NotAStore { path: PathBuf, reason: &'static str },
+    /// Stores of this kind are not built in.
+    NotBuiltIn { scheme: String },
+    /// The store refused, or could not be reached.
+    Store(ProviderError),
+    /// The instance or the request is not as it must be.
+    Client(ClientError),
+    /// The instance has no such execution.
+    NoExecution {
+        instance: InstanceId,
+        execution_id: u64,
+        latest: ExecutionId,
+    },
+    /// A file could not be read or written.
+    File {
+        path: PathBuf,
+        what: &'static str,
+        error: std::io::Error,
+    },
+    /// The file is no export.
+    NotAnExport { path: PathBuf, reason: String },
+    /// An exported history cannot be.
+    Corrupt {
+        path: PathBuf,
+        corruption: Box<Corruption>,
+    },
+    /// An instance cannot be imported.
+    CannotImport {
+        instance: InstanceId,
+        reason: String,
+        hint: &'static str,
+    },
+    /// Several instances, and no directory for their files.
+    NeedsDirectory { instances: usize },
+    /// Nothing narrows down what is to be removed.
+    PurgeNeedsFilter,
+    /// The check found something.
+    Unsound { findings: usize },
+    /// Some of the instances could not be steered; each was told.
+    SomeFailed { failed: usize, of: usize },
+    /// The screen is gone, or the program cannot work here.
+    Output(std::io::Error),
+}
+
+impl CliError {
+    /// A word for programs.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::NoStore => "no_store",
+            Self::StoreMissing { .. } => "store_missing",
+            Self::NotAStore { .. } => "not_a_store",
+            Self::NotBuiltIn { .. } => "not_built_in",
+            Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_kind(error),
+            Self::Client(ClientError::NotFound { .. }) => "not_found",
+            Self::Client(ClientError::Ended { .. }) => "ended",
+            Self::Client(ClientError::Taken { .. }) => "taken",
+            Self::Client(_) => "refused",
+            Self::NoExecution { .. } => "no_execution",
+            Self::File { .. } => "file",
+            Self::NotAnExport { .. } => "not_an_export",
+            Self::Corrupt { .. } => "corrupt",
+            Self::CannotImport { .. } => "cannot_import",
+            Self::NeedsDirectory { .. } => "needs_directory",
+            Self::PurgeNeedsFilter => "purge_needs_filter",
+            Self::Unsound { .. } => "unsound",
+            Self::SomeFailed { .. } => "some_failed",
+            Self::Output(_) => "output",
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoStore => {
+                "name it with `--store orders.db`, or set DURABLE_STORE in the environment".into()
+            }
+            Self::StoreMissing { .. } => {
+                "check the path; `start` and `import` make a new store with `--create`".into()
+            }
+            Self::NotAStore { .. } => "name the file that a node was opened with".into(),
+            Self::NotBuiltIn { .. } => "this build reads SQLite files: `--store orders.db`".into(),
+            Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_hint(error)?,
+            Self::Client(error) => client_hint(error)?,
+            Self::NoExecution { latest, .. } => {
+                format!("leave `--execution` out for the latest, {latest}")
+            }
+            Self::File { .. } => "check the path and its permissions".into(),
+            Self::NotAnExport { .. } => "take a file that `durable export` wrote".into(),
+            Self::Corrupt { .. } => {
+                "export it again from a store that `durable check` finds sound".into()
+            }
+            Self::CannotImport { hint, .. } => (*hint).into(),
+            Self::NeedsDirectory { .. } => "name one with `--out directory`".into(),
+            Self::PurgeNeedsFilter => {
+                "narrow it down, for example with `--older-than 30d`, or say `--all`".into()
+            }
+            Self::Unsound { .. } => {
+                "suspend what is named above, and restore it from a backup".into()
+            }
+            Self::SomeFailed { .. } | Self::Output(_) => return None,
+        })
+    }
+}
+
+const fn store_kind(error: &ProviderError) -> &'static str {
+    match error {
+        ProviderError::Unavailable { .. } => "store_unavailable",
+        ProviderError::Unknown { .. } => "store_unknown",
+        ProviderError::Corrupt(_) | ProviderError::Damaged { .. } => "store_damaged",
+        ProviderError::Refused(_) | ProviderError::Invalid { .. } => "refused",
+        _ => "store_unusable",
+    }
+}
+
+fn store_hint(error: &ProviderError) -> Option<String> {
+    Some(match error {
+        ProviderError::Unavailable { .. } => "try again in a moment".into(),
+        ProviderError::Unknown { .. } => "look with `durable show` before you try again".into(),
+        ProviderError::Corrupt(_) | ProviderError::Damaged { .. } => {
+            "`durable check` tells what else is damaged; restore the instance from a backup".into()
+        }
+        _ => return None,
+    })
+}
+
+fn client_hint(error: &ClientError) -> Option<String> {
+    Some(match error {
+        ClientError::NotFound { .. } => "`durable list` shows which there are".into(),
+        ClientError::Ended { instance } => {
+            format!(
+                "`durable show {instance}` tells how; start it anew with `--reuse restart-ended`"
+            )
+        }
+        ClientError::Taken { .. } => {
+            "choose another id, or say `--reuse use-running` or `--reuse restart-ended`".into()
+        }
+        _ => return None,
+    })
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStore => f.write_str("no store was named"),
+            Self::StoreMissing { path } => {
+                write!(
+                    f,
+                    "there is no store `{}`; nothing was created",
+                    path.display()
+                )
+            }
+            Self::NotAStore { path, reason } => {
+                write!(f, "`{}` is not a store: {reason}", path.display())
+            }
+            Self::NotBuiltIn { scheme } => {
+                write!(f, "stores at `{scheme}:` are not built in")
+            }
+            Self::Store(error) => error.fmt(f),
+            Self::Client(error) => error.fmt(f),
+            Self::NoExecution {
+                instance,
+                execution_id,
+                ..
+            } => write!(f, "instance `{instance}` has no execution {execution_id}"),
+            Self::File { path, what, error } => {
+                write!(f, "`{}` cannot be {what}: {error}", path.display())
+            }
+            Self::NotAnExport { path, reason } => {
+                write!(f, "`{}` is no export: {reason}", path.display())
+            }
+            Self::Corrupt { path, corruption } => {
+                write!(f, "`{}` was not imported: {corruption}", path.display())
+            }
+            Self::CannotImport {
+                instance, reason, ..
+            } => write!(f, "instance `{instance}` was not imported: {reason}"),
+            Self::NeedsDirectory { instances } => {
+                write!(f, "{instances} instances do not go to one screen")
+            }
+            Self::PurgeNeedsFilter => f.write_str("this would remove everything that has ended"),
+            Self::Unsound { findings } => write!(f, "the store is damaged in {findings} places"),
+            Self::SomeFailed { failed, of } => write!(f, "{failed} of {of} were refused"),
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for CliError {}
+
+impl From<ProviderError> for CliError {
+    fn from(error: ProviderError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<ClientError> for CliError {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Output(error)
+    }
+}

@@ -1,0 +1,48 @@
+//! Which instances a command means.
+
+use std::time::Duration;
+
+use clap::Args;
+use durable_core::provider::InstanceFilter;
+
+use crate::args::Status;
+use crate::time::{now_ms, parse_span, whole_ms};
+
+#[derive(Debug, Args)]
+pub(crate) struct FilterArgs {
+    /// Only this orchestration
+    #[arg(long, value_name = "ORCHESTRATION")]
+    pub(crate) name: Option<String>,
+    /// Only these statuses
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    pub(crate) status: Vec<Status>,
+    /// Only ids that begin so
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// Only those that did not change for so long, such as `7d`
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) older_than: Option<Duration>,
+}
+
+impl FilterArgs {
+    /// Whether nothing was narrowed down.
+    pub(crate) fn means_all(&self) -> bool {
+        let Self {
+            name,
+            status,
+            prefix,
+            older_than,
+        } = self;
+        name.is_none() && status.is_empty() && prefix.is_none() && older_than.is_none()
+    }
+
+    pub(crate) fn to_filter(&self) -> InstanceFilter {
+        let before = |age| now_ms().saturating_sub(whole_ms(age));
+        InstanceFilter {
+            name: self.name.as_deref().map(Into::into),
+            statuses: self.status.iter().copied().map(Into::into).collect(),
+            id_prefix: self.prefix.clone(),
+            updated_before_ms: self.older_than.map(before),
+        }
+    }
+}

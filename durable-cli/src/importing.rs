@@ -1,0 +1,433 @@
+//! Bringing histories into a store, through the storage contract alone.
+//!
+//! An instance is started under a version that no node has, so that no node runs its
+//! code meanwhile; then its events are committed as turns, and the last turn gives it
+//! its true version and status. Work and timers that are open in the history of an
+//! instance which has not ended are set up with it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use durable_core::provider::{
+    Claim, CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message,
+    MessageBody, NextExecution, SessionId, SessionOptions, StartInstance, StartOutcome, StatusKind,
+    Timer, TurnCommit, WorkItem, WorkKey,
+};
+use durable_core::{
+    CommandKind, Event, EventId, ExecutionId, History, HistoryEntry, InstanceId, Payload,
+};
+use durable_runtime::ClientError;
+
+use crate::error::CliError;
+use crate::operation::{Operation, operations};
+use crate::store::Store;
+use crate::time::now_ms;
+
+/// No node registers it: it is not the version of any code.
+const NO_VERSION: &str = "0.0.0-importing";
+/// How many ready instances are looked at together.
+const LOOK_AT: usize = 64;
+/// How often, and how far apart, the instance is looked for while a node has it.
+const LOOKS: u32 = 100;
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Imports instances, one after the other.
+pub(crate) struct Importer<'a> {
+    store: &'a Store,
+    session: SessionId,
+    commits: Cell<u64>,
+}
+
+/// An instance that was imported.
+pub(crate) struct Imported {
+    pub(crate) instance: InstanceId,
+    pub(crate) executions: usize,
+    pub(crate) events: usize,
+    pub(crate) status: StatusKind,
+}
+
+/// An instance in our hands.
+struct Held {
+    lease: Lease,
+    execution_id: ExecutionId,
+    last_event_id: EventId,
+    consumed: Vec<durable_core::provider::InboxSeq>,
+}
+
+impl<'a> Importer<'a> {
+    pub(crate) async fn open(store: &'a Store) -> Result<Self, CliError> {
+        let options = SessionOptions {
+            node: "durable import".into(),
+            heartbeat_bound_ms: 60_000,
+        };
+        let session = store.provider().open_session(options, now_ms()).await?;
+        Ok(Self {
+            store,
+            session,
+            commits: Cell::new(0),
+        })
+    }
+
+    pub(crate) async fn close(self) -> Result<(), CliError> {
+        let provider = self.store.provider();
+        Ok(provider.close_session(self.session, now_ms()).await?)
+    }
+
+    /// Imports the histories of one instance, which must not be in the store.
+    pub(crate) async fn import(
+        &self,
+        mut histories: Vec<History>,
+        takes_over: bool,
+    ) -> Result<Imported, CliError> {
+        histories.sort_by_key(|history| history.execution_id);
+        let plan = Plan::of(&histories, takes_over)?;
+        let instance = &plan.last.instance;
+        if self.store.provider().instance(instance).await?.is_some() {
+            return Err(plan.refuse("it is in the store already", "purge it first, or leave it"));
+        }
+        let mut held: Option<Held> = None;
+        for history in &histories {
+            let mut current = match held.take() {
+                // It continued as new, and its first event is there.
+                Some(current) if current.execution_id == history.execution_id => current,
+                _ => self.begin(history, &plan).await?,
+            };
+            self.turn(&mut current, history, &histories, &plan).await?;
+            held = Some(current);
+        }
+        Ok(Imported {
+            instance: instance.clone(),
+            executions: histories.len(),
+            events: histories.iter().map(|history| history.entries.len()).sum(),
+            status: plan.status.kind(),
+        })
+    }
+
+    /// Starts an execution and takes it.
+    async fn begin(&self, history: &History, plan: &Plan<'_>) -> Result<Held, CliError> {
+        let Some(Event::OrchestrationStarted {
+            name,
+            input,
+            parent,
+            ..
+        }) = history.entries.first().map(|entry| &entry.event)
+        else {
+            return Err(plan.refuse("a history does not begin with its start", EXPORT_AGAIN));
+        };
+        let start = StartInstance {
+            name: name.clone(),
+            version: Some(NO_VERSION.into()),
+            input: input.clone(),
+            parent: parent.clone(),
+        };
+        let message = Message {
+            message_id: format!("import/{}/{}", history.instance, history.execution_id).into(),
+            body: MessageBody::Start(start),
+        };
+        let provider = self.store.provider();
+        let started = provider
+            .start(&history.instance, message, IdReuse::RestartEnded, now_ms())
+            .await?;
+        match started {
+            StartOutcome::Started { execution_id } if execution_id == history.execution_id => {}
+            StartOutcome::Started { execution_id } => {
+                // Without code of its version it would wait for ever.
+                let handle = self
+                    .store
+                    .client()
+                    .instance::<(), ()>("", &history.instance);
+                handle.terminate("an import that could not be").await?;
+                let reason = format!(
+                    "the store gives it execution {execution_id}, and its history is of execution {}",
+                    history.execution_id
+                );
+                return Err(plan.refuse(
+                    reason,
+                    "import into a store that never had it, with all of its executions",
+                ));
+            }
+            StartOutcome::AlreadyRunning { execution_id }
+            | StartOutcome::Taken { execution_id, .. } => {
+                return Err(CliError::Client(ClientError::Taken {
+                    instance: history.instance.clone(),
+                    execution_id,
+                    status: StatusKind::Running,
+                }));
+            }
+        }
+        self.take(&history.instance, plan).await
+    }
+
+    /// Takes the instance; what else is handed out goes back.
+    async fn take(&self, instance: &InstanceId, plan: &Plan<'_>) -> Result<Held, CliError> {
+        let provider = self.store.provider();
+        for _ in 0..LOOKS {
+            let mut others = Vec::new();
+            let found = self.look_for(instance, &mut others).await;
+            provider.release(others, None, now_ms()).await?;
+            if let Some(found) = found? {
+                return Ok(found);
+            }
+            // A node has it, finds no code for its version and hands it back.
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        Err(plan.refuse(
+            "nodes at this store are busy with it",
+            "stop the nodes, terminate and purge the instance, and import it again",
+        ))
+    }
+
+    /// Looks through everything that is ready; the older ones come first.
+    async fn look_for(
+        &self,
+        instance: &InstanceId,
+        others: &mut Vec<Lease>,
+    ) -> Result<Option<Held>, CliError> {
+        loop {
+            let ready = self
+                .store
+                .provider()
+                .fetch_instances(self.session, LOOK_AT, now_ms())
+                .await?;
+            if ready.instances.is_empty() {
+                return Ok(None);
+            }
+            let mut found = None;
+            for ready in ready.instances {
+                if ready.lease.instance == *instance {
+                    found = Some(Held {
+                        lease: ready.lease,
+                        execution_id: ready.execution_id,
+                        last_event_id: ready.last_event_id,
+                        consumed: ready.messages.iter().map(|message| message.seq).collect(),
+                    });
+                } else {
+                    others.push(ready.lease);
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Commits the rest of an execution.
+    async fn turn(
+        &self,
+        held: &mut Held,
+        history: &History,
+        histories: &[History],
+        plan: &Plan<'_>,
+    ) -> Result<(), CliError> {
+        let is_last = history.execution_id == plan.last.execution_id;
+        let next = histories
+            .iter()
+            .find(|next| next.execution_id == history.execution_id.next())
+            .filter(|_| {
+                ended_with(history, |event| {
+                    matches!(event, Event::OrchestrationContinuedAsNew { .. })
+                })
+            });
+        let number = self.commits.get();
+        self.commits.set(number + 1);
+        let skipped = usize::try_from(held.last_event_id.get()).unwrap_or(usize::MAX);
+        let mut turn = TurnCommit {
+            commit_id: CommitId(u128::from(self.session.0) << 64 | u128::from(number)),
+            lease: held.lease.clone(),
+            execution_id: history.execution_id,
+            expected_last_event_id: held.last_event_id,
+            events: history.entries.iter().skip(skipped).cloned().collect(),
+            next_execution: next.map(|next| NextExecution {
+                execution_id: next.execution_id,
+                events: next.entries.iter().take(1).cloned().collect(),
+            }),
+            consumed: std::mem::take(&mut held.consumed),
+            finished_work: Vec::new(),
+            new_work: Vec::new(),
+            cancelled_work: Vec::new(),
+            new_timers: Vec::new(),
+            cancelled_timers: Vec::new(),
+            new_messages: Vec::new(),
+            update: update(history),
+            keep_lease: next.is_some(),
+            claim: Claim::default(),
+        };
+        if is_last {
+            turn.update.status = Some(plan.status.clone());
+            set_up_open(&mut turn, history);
+        } else if next.is_none() {
+            turn.update.status = ending(history);
+        }
+        let outcomes = self.store.provider().commit(vec![turn]).await;
+        let [outcome] = <[_; 1]>::try_from(outcomes)
+            .map_err(|_| plan.refuse("the store did not answer", EXPORT_AGAIN))?;
+        match outcome? {
+            CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_) => {}
+            CommitOutcome::Fenced | CommitOutcome::Conflict { .. } => {
+                return Err(plan.refuse(
+                    "somebody else took it meanwhile",
+                    "stop the nodes, terminate and purge the instance, and import it again",
+                ));
+            }
+        }
+        if let Some(next) = next {
+            held.execution_id = next.execution_id;
+            held.last_event_id = EventId::FIRST;
+        }
+        Ok(())
+    }
+}
+
+const EXPORT_AGAIN: &str = "export it again with all of its executions";
+
+/// What an import comes to.
+struct Plan<'a> {
+    last: &'a History,
+    status: InstanceStatus,
+}
+
+impl<'a> Plan<'a> {
+    fn of(histories: &'a [History], takes_over: bool) -> Result<Self, CliError> {
+        let Some(last) = histories.last() else {
+            return Err(CliError::CannotImport {
+                instance: "".into(),
+                reason: "it has no history".into(),
+                hint: EXPORT_AGAIN,
+            });
+        };
+        let status = ending(last).unwrap_or(InstanceStatus::Running);
+        let plan = Self { last, status };
+        let is_open = plan.status.kind() == StatusKind::Running;
+        if is_open && !takes_over {
+            return Err(plan.refuse(
+                "it has not ended, so it would go on here",
+                "say `--take-over` if it is to, and stop it where it came from",
+            ));
+        }
+        if histories[0].execution_id != ExecutionId::FIRST {
+            return Err(plan.refuse("its first execution is missing", EXPORT_AGAIN));
+        }
+        let is_gapless = histories
+            .windows(2)
+            .all(|pair| pair[0].execution_id.next() == pair[1].execution_id);
+        if !is_gapless {
+            return Err(plan.refuse("an execution is missing or there twice", EXPORT_AGAIN));
+        }
+        let earlier = &histories[..histories.len() - 1];
+        if !earlier
+            .iter()
+            .all(|history| ended_with(history, Event::is_terminal))
+        {
+            return Err(plan.refuse("an earlier execution has no end", EXPORT_AGAIN));
+        }
+        if ended_with(last, |event| {
+            matches!(event, Event::OrchestrationContinuedAsNew { .. })
+        }) {
+            return Err(plan.refuse(
+                "the execution that it continued in is missing",
+                EXPORT_AGAIN,
+            ));
+        }
+        Ok(plan)
+    }
+
+    fn refuse(&self, reason: impl Into<String>, hint: &'static str) -> CliError {
+        CliError::CannotImport {
+            instance: self.last.instance.clone(),
+            reason: reason.into(),
+            hint,
+        }
+    }
+}
+
+fn ended_with(history: &History, is_so: impl Fn(&Event) -> bool) -> bool {
+    history
+        .entries
+        .last()
+        .is_some_and(|entry| is_so(&entry.event))
+}
+
+/// The status that a terminal event means.
+fn ending(history: &History) -> Option<InstanceStatus> {
+    Some(match &history.entries.last()?.event {
+        Event::OrchestrationCompleted { output, .. } => InstanceStatus::Completed {
+            output: output.clone(),
+        },
+        Event::OrchestrationFailed { failure, .. } => InstanceStatus::Failed {
+            failure: failure.clone(),
+        },
+        Event::OrchestrationTerminated { failure, .. } => InstanceStatus::Terminated {
+            failure: failure.clone(),
+        },
+        _ => return None,
+    })
+}
+
+/// What the record is to say after an execution.
+fn update(history: &History) -> InstanceUpdate {
+    let mut update = InstanceUpdate::default();
+    for entry in &history.entries {
+        match &entry.event {
+            Event::OrchestrationStarted {
+                name,
+                version,
+                carried,
+                ..
+            } => {
+                update.running = Some((name.clone(), version.clone()));
+                update.custom_status.clone_from(&carried.custom_status);
+            }
+            Event::CustomStatusSet { status, .. } => {
+                update.custom_status = Some(Payload::clone(status));
+            }
+            _ => {}
+        }
+    }
+    update
+}
+
+/// Work and timers that the history leaves open.
+fn set_up_open(turn: &mut TurnCommit, history: &History) {
+    for operation in operations(history).iter().filter(|op| op.is_open()) {
+        match operation.command.kind {
+            CommandKind::Timer => turn.new_timers.push(Timer {
+                instance: history.instance.clone(),
+                execution_id: history.execution_id,
+                event_id: operation.event_id,
+                fire_at_ms: operation.due_at_ms.unwrap_or_default(),
+            }),
+            CommandKind::Activity => turn.new_work.extend(work(history, operation)),
+            _ => {}
+        }
+    }
+}
+
+fn work(history: &History, operation: &Operation) -> Option<WorkItem> {
+    let position = usize::try_from(operation.event_id.get())
+        .ok()?
+        .checked_sub(1)?;
+    let HistoryEntry {
+        recorded_at_ms,
+        event,
+    } = history.entries.get(position)?;
+    let Event::ActivityScheduled {
+        name,
+        input,
+        options,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    Some(WorkItem {
+        key: WorkKey {
+            instance: history.instance.clone(),
+            execution_id: history.execution_id,
+            event_id: operation.event_id,
+        },
+        name: name.clone(),
+        input: input.clone(),
+        options: options.clone(),
+        scheduled_at_ms: *recorded_at_ms,
+    })
+}

@@ -1,0 +1,30 @@
+//! What stands behind the `durable` command: looking into a store of durable
+//! orchestrations, and steering them.
+//!
+//! Most of it is the command itself, [`run`]. Two parts are of use to programs too:
+//! [`operations`], which derives from a history what an execution did and what it
+//! waits for, and [`Timeline`], which draws that as text, as wide as the terminal
+//! ([`terminal_columns`]) or otherwise, or as SVG.
+//!
+//! The crate reads and writes stores only through the storage contract and the
+//! runtime's client; it runs no orchestration code.
+
+mod args;
+mod command;
+mod commands;
+mod error;
+mod filter;
+mod importing;
+mod json;
+mod operation;
+mod output;
+mod read;
+mod store;
+mod table;
+mod time;
+mod timeline;
+
+pub use command::run;
+pub use operation::{Operation, OperationEnd, OperationOutcome, operations};
+pub use output::terminal_columns;
+pub use timeline::{Mark, Timeline};

@@ -1,0 +1,9 @@
+//! The real `durable` binary on real SQLite files.
+#![cfg(test)]
+
+mod bad_input;
+mod moving;
+mod reading;
+mod steering;
+mod support;
+mod watching;

@@ -1,0 +1,102 @@
+//! Whatever the history, a timeline is drawn, fits, and is well-formed.
+#![cfg(test)]
+
+use std::time::Duration;
+
+use durable_cli::{Mark, Timeline};
+use durable_core::{ExecutionId, History};
+use durable_testkit::{HistoryBuilder, strategy};
+use proptest::prelude::*;
+
+/// A picture without its colours.
+fn plain(timeline: &Timeline, columns: usize) -> String {
+    anstream::adapter::strip_str(&timeline.to_text(columns)).to_string()
+}
+
+#[test]
+fn a_picture_is_what_it_is_meant_to_be() {
+    let history = HistoryBuilder::new("order-7")
+        .at_ms(10_000)
+        .started("order", &7)
+        .activity("reserve", &7)
+        .activity("charge", &7)
+        .later(Duration::from_secs(2))
+        .completed(2, &7)
+        .timer(Duration::from_secs(60))
+        .later(Duration::from_secs(2))
+        .failed(3, durable_core::Failure::application("declined", "no"))
+        .awaiting("approval")
+        .build()
+        .unwrap();
+    let timeline = Timeline::of(&history, 20_000).with_mark(Mark {
+        at_ms: 15_000,
+        label: "deploy".into(),
+    });
+    let expected = "\
+order-7 · order 1.0.0 · execution 1 · running for 10 s
+                 0 ms                    5 s
+2 reserve        ██████████              ┊                         2 s
+3 charge         ███████████████████✗    ┊                         declined
+5 timer 1 min             ───────────────────────────────────────▶ open
+7 event approval                    ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░▶ open
+┊ 5 s: deploy
+";
+    assert_eq!(plain(&timeline, 76), expected);
+    let svg = timeline.to_svg();
+    for part in [
+        "activity failed",
+        "timer open",
+        "listens open",
+        "mark-label",
+        "deploy",
+    ] {
+        assert!(svg.contains(part), "{part} in\n{svg}");
+    }
+}
+
+#[test]
+fn a_history_without_events_is_drawn_too() {
+    let history = History {
+        instance: "order-7".into(),
+        execution_id: ExecutionId::FIRST,
+        entries: Vec::new(),
+    };
+    let timeline = Timeline::of(&history, 7);
+    assert!(plain(&timeline, 80).contains("nothing was asked for yet"));
+    assert!(timeline.to_svg().ends_with("</svg>\n"));
+}
+
+fn is_well_formed(svg: &str) -> bool {
+    let opened = svg.matches('<').count();
+    let closed = svg.matches('>').count();
+    opened == closed && svg.starts_with("<svg ") && svg.ends_with("</svg>\n")
+}
+
+proptest! {
+    #[test]
+    fn any_valid_history_is_drawn(
+        history in strategy::valid_history(),
+        now_ms in any::<u64>(),
+        columns in 0_usize..300,
+    ) {
+        let timeline = Timeline::of(&history, now_ms);
+        let text = plain(&timeline, columns);
+        prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
+        prop_assert!(is_well_formed(&timeline.to_svg()));
+    }
+
+    #[test]
+    fn even_a_history_that_cannot_be_is_drawn(
+        entries in proptest::collection::vec(strategy::any_entry(), 0..20),
+        now_ms in any::<u64>(),
+    ) {
+        let history = History {
+            instance: "order-7".into(),
+            execution_id: ExecutionId::FIRST,
+            entries,
+        };
+        let timeline = Timeline::of(&history, now_ms);
+        prop_assert!(!plain(&timeline, 100).is_empty());
+        prop_assert!(is_well_formed(&timeline.to_svg()));
+    }
+}

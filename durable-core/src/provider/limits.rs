@@ -1,0 +1,235 @@
+//! Limits on what a provider is handed: the one place that knows which names and
+//! payloads of a call are measured, so that no provider forgets one.
+//!
+//! Everything that a caller hands in is measured; reasons and failure messages
+//! are measured as payloads. Nothing is measured that the store made itself, and
+//! nothing here knows how often or when a provider asks: it asks once per call,
+//! before anything is written.
+
+use super::commit::{InstanceUpdate, TurnCommit};
+use super::message::{Message, MessageBody};
+use super::query::InstanceStatus;
+use super::start::StartInstance;
+use super::work::{WorkItem, WorkResult};
+use crate::event::Event;
+use crate::failure::{Failure, FailureKind};
+use crate::limits::{LimitError, Limits};
+use crate::text::{InstanceId, Name, Payload};
+
+type Checked = Result<(), LimitError>;
+
+/// What a provider asks before it writes anything: one call for each thing that its
+/// callers hand in.
+impl Limits {
+    /// Checks everything in a turn: its events, its work, its messages and what it
+    /// says of its instance.
+    pub fn check_turn(&self, turn: &TurnCommit) -> Result<(), LimitError> {
+        let next = turn.next_execution.iter().flat_map(|next| &next.events);
+        for entry in turn.events.iter().chain(next) {
+            self.check_event(&entry.event)?;
+        }
+        for item in &turn.new_work {
+            check_work(self, item)?;
+        }
+        for outgoing in &turn.new_messages {
+            self.check_message(&outgoing.target, &outgoing.message)?;
+        }
+        check_update(self, &turn.update)
+    }
+
+    /// Checks a message and the id of the instance that it is for.
+    ///
+    /// ```
+    /// use durable_core::provider::{Message, MessageBody};
+    /// use durable_core::{InstanceId, LimitError, Limits};
+    ///
+    /// let order = InstanceId::from("order-7");
+    /// let message = Message {
+    ///     message_id: "approval-1".into(),
+    ///     body: MessageBody::ExternalRaised {
+    ///         name: "".into(),
+    ///         data: "true".into(),
+    ///     },
+    /// };
+    /// assert_eq!(
+    ///     Limits::default().check_message(&order, &message),
+    ///     Err(LimitError::EmptyName { what: "event" })
+    /// );
+    /// ```
+    pub fn check_message(&self, target: &InstanceId, message: &Message) -> Result<(), LimitError> {
+        self.check_name("instance", target)?;
+        self.check_name("message", &message.message_id)?;
+        match &message.body {
+            MessageBody::Start(start) => check_start(self, start),
+            MessageBody::ActivityFinished { result, .. }
+            | MessageBody::SubOrchestrationFinished { result, .. }
+            | MessageBody::PromiseSettled {
+                resolution: result, ..
+            } => check_result(self, result),
+            MessageBody::ExternalRaised { name, data } => {
+                self.check_name("event", name)?;
+                self.check_payload("event data", data)
+            }
+            MessageBody::Cancel { reason } | MessageBody::Terminate { reason } => {
+                self.check_payload("reason", reason)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks what became of a work item.
+    pub fn check_work_result(&self, result: &WorkResult) -> Result<(), LimitError> {
+        match result {
+            WorkResult::Finished(result) => check_result(self, result),
+            WorkResult::Poisoned(failure) => self.check_failure(failure),
+            WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => Ok(()),
+        }
+    }
+
+    /// Checks a failure: its kind, its message and its details.
+    pub fn check_failure(&self, failure: &Failure) -> Result<(), LimitError> {
+        if let FailureKind::Application(kind) = &failure.kind {
+            self.check_name("failure kind", kind)?;
+        }
+        self.check_payload("failure message", &failure.message)?;
+        let details = failure.details.as_ref();
+        details.map_or(Ok(()), |details| {
+            self.check_payload("failure details", details)
+        })
+    }
+
+    /// Checks the names and payloads of an event.
+    pub fn check_event(&self, event: &Event) -> Result<(), LimitError> {
+        match event {
+            Event::OrchestrationStarted { name, input, .. } => {
+                check_call(self, "orchestration", name, input)
+            }
+            Event::ActivityScheduled {
+                name,
+                input,
+                options,
+                ..
+            } => {
+                check_call(self, "activity", name, input)?;
+                check_queue(self, options.queue.as_ref())
+            }
+            Event::SubOrchestrationScheduled {
+                name,
+                instance,
+                input,
+                ..
+            }
+            | Event::OrchestrationChained {
+                name,
+                instance,
+                input,
+                ..
+            } => {
+                self.check_name("instance", instance)?;
+                check_call(self, "orchestration", name, input)
+            }
+            Event::ExternalEventSent {
+                target, name, data, ..
+            } => {
+                self.check_name("instance", target)?;
+                self.check_name("event", name)?;
+                self.check_payload("event data", data)
+            }
+            Event::ExternalEvent { name, data, .. } => {
+                self.check_name("event", name)?;
+                self.check_payload("event data", data)
+            }
+            Event::StateSet { key, value, .. } => {
+                self.check_name("state key", key)?;
+                self.check_payload("state", value)
+            }
+            Event::OperationCompleted { name, result, .. } => {
+                self.check_name("operation", name)?;
+                check_result(self, result)
+            }
+            Event::PromiseResolutionSent {
+                target, resolution, ..
+            } => {
+                self.check_name("instance", &target.instance)?;
+                check_result(self, resolution)
+            }
+            _ => check_small_event(self, event),
+        }
+    }
+}
+
+fn check_update(limits: &Limits, update: &InstanceUpdate) -> Checked {
+    if let Some((name, version)) = &update.running {
+        limits.check_name("orchestration", name)?;
+        limits.check_name("version", version)?;
+    }
+    if let Some(custom_status) = &update.custom_status {
+        limits.check_payload("custom status", custom_status)?;
+    }
+    if let Some(blocked) = &update.blocked {
+        limits.check_failure(blocked)?;
+    }
+    match &update.status {
+        Some(InstanceStatus::Completed { output }) => limits.check_payload("output", output),
+        Some(
+            InstanceStatus::Suspended { failure }
+            | InstanceStatus::Failed { failure }
+            | InstanceStatus::Terminated { failure },
+        ) => limits.check_failure(failure),
+        _ => Ok(()),
+    }
+}
+
+fn check_result(limits: &Limits, result: &Result<Payload, Failure>) -> Checked {
+    match result {
+        Ok(value) => limits.check_payload("result", value),
+        Err(failure) => limits.check_failure(failure),
+    }
+}
+
+fn check_start(limits: &Limits, start: &StartInstance) -> Checked {
+    limits.check_name("orchestration", &start.name)?;
+    if let Some(version) = &start.version {
+        limits.check_name("version", version)?;
+    }
+    limits.check_payload("input", &start.input)
+}
+
+fn check_work(limits: &Limits, item: &WorkItem) -> Checked {
+    check_call(limits, "activity", &item.name, &item.input)?;
+    check_queue(limits, item.options.queue.as_ref())
+}
+
+fn check_call(limits: &Limits, what: &'static str, name: &Name, input: &Payload) -> Checked {
+    limits.check_name(what, name)?;
+    limits.check_payload("input", input)
+}
+
+fn check_queue(limits: &Limits, queue: Option<&Name>) -> Checked {
+    queue.map_or(Ok(()), |queue| limits.check_name("queue", queue))
+}
+
+/// Events with one name, one payload or one failure.
+fn check_small_event(limits: &Limits, event: &Event) -> Checked {
+    match event {
+        Event::ActivityCompleted { result, .. }
+        | Event::SubOrchestrationCompleted { result, .. } => limits.check_payload("result", result),
+        Event::PromiseResolved { value, .. } => limits.check_payload("result", value),
+        Event::CustomStatusSet { status, .. } => limits.check_payload("custom status", status),
+        Event::OrchestrationCompleted { output, .. } => limits.check_payload("output", output),
+        Event::OrchestrationContinuedAsNew { input, .. } => limits.check_payload("input", input),
+        Event::OrchestrationCancelRequested { reason, .. } => {
+            limits.check_payload("reason", reason)
+        }
+        Event::ActivityFailed { failure, .. }
+        | Event::SubOrchestrationFailed { failure, .. }
+        | Event::PromiseRejected { failure, .. }
+        | Event::OrchestrationFailed { failure, .. }
+        | Event::OrchestrationTerminated { failure, .. } => limits.check_failure(failure),
+        Event::ExternalSubscribed { name, .. } => limits.check_name("event", name),
+        Event::StateCleared { key, .. } => limits.check_name("state key", key),
+        Event::PromiseCreated { name, .. } => limits.check_name("promise", name),
+        Event::PatchMarked { patch_id, .. } => limits.check_name("patch", patch_id),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,242 @@
+//! Every name and payload that a provider is handed is measured: each of them, one
+//! byte too long and everything else at its limit, is refused by its own name.
+
+use durable_core::provider::{
+    Claim, CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
+    OutgoingMessage, SessionId, StartInstance, TurnCommit, WorkItem, WorkKey, WorkResult,
+};
+use durable_core::{
+    ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, LimitError,
+    Limits,
+};
+
+const LIMITS: Limits = Limits {
+    max_name_bytes: 3,
+    max_payload_bytes: 5,
+};
+const NAME: &str = "abc";
+const LONG_NAME: &str = "abcd";
+const PAYLOAD: &str = "12345";
+const LONG_PAYLOAD: &str = "123456";
+
+fn long_name(what: &'static str) -> Result<(), LimitError> {
+    Err(LimitError::NameTooLong {
+        what,
+        bytes: LONG_NAME.len(),
+        max_bytes: NAME.len(),
+    })
+}
+
+fn long_payload(what: &'static str) -> Result<(), LimitError> {
+    Err(LimitError::PayloadTooLarge {
+        what,
+        bytes: LONG_PAYLOAD.len(),
+        max_bytes: PAYLOAD.len(),
+    })
+}
+
+fn failure(kind: &str, message: &str, details: &str) -> Failure {
+    Failure::application(kind, message).with_details(details)
+}
+
+fn raised(message_id: &str, name: &str, data: &str) -> Message {
+    Message {
+        message_id: message_id.into(),
+        body: MessageBody::ExternalRaised {
+            name: name.into(),
+            data: data.into(),
+        },
+    }
+}
+
+fn start(name: &str, version: &str, input: &str) -> Message {
+    Message {
+        message_id: NAME.into(),
+        body: MessageBody::Start(StartInstance {
+            name: name.into(),
+            version: Some(version.into()),
+            input: input.into(),
+            parent: None,
+        }),
+    }
+}
+
+fn to(target: &str, message: &Message) -> Result<(), LimitError> {
+    LIMITS.check_message(&InstanceId::from(target), message)
+}
+
+fn empty_turn() -> TurnCommit {
+    TurnCommit {
+        commit_id: CommitId(1),
+        lease: Lease {
+            instance: NAME.into(),
+            session: SessionId(1),
+            token: 1,
+        },
+        execution_id: ExecutionId::FIRST,
+        expected_last_event_id: EventId::UNASSIGNED,
+        events: Vec::new(),
+        next_execution: None,
+        consumed: Vec::new(),
+        finished_work: Vec::new(),
+        new_work: Vec::new(),
+        cancelled_work: Vec::new(),
+        new_timers: Vec::new(),
+        cancelled_timers: Vec::new(),
+        new_messages: Vec::new(),
+        update: InstanceUpdate::default(),
+        keep_lease: false,
+        claim: Claim::default(),
+    }
+}
+
+fn status_set(status: &str) -> HistoryEntry {
+    HistoryEntry {
+        recorded_at_ms: 0,
+        event: Event::CustomStatusSet {
+            event_id: EventId::new(2),
+            status: status.into(),
+        },
+    }
+}
+
+fn work(name: &str, input: &str, queue: &str) -> WorkItem {
+    WorkItem {
+        key: WorkKey {
+            instance: NAME.into(),
+            execution_id: ExecutionId::FIRST,
+            event_id: EventId::new(2),
+        },
+        name: name.into(),
+        input: input.into(),
+        options: ActivityOptions {
+            queue: Some(queue.into()),
+            ..ActivityOptions::default()
+        },
+        scheduled_at_ms: 0,
+    }
+}
+
+#[test]
+fn a_message_is_measured_with_its_target() {
+    assert_eq!(to(NAME, &raised(NAME, NAME, PAYLOAD)), Ok(()));
+    let fits = raised(NAME, NAME, PAYLOAD);
+    assert_eq!(to(LONG_NAME, &fits), long_name("instance"));
+    let long_id = raised(LONG_NAME, NAME, PAYLOAD);
+    assert_eq!(to(NAME, &long_id), long_name("message"));
+    let long_event = raised(NAME, LONG_NAME, PAYLOAD);
+    assert_eq!(to(NAME, &long_event), long_name("event"));
+    let large = raised(NAME, NAME, LONG_PAYLOAD);
+    assert_eq!(to(NAME, &large), long_payload("event data"));
+}
+
+#[test]
+fn a_start_is_measured() {
+    assert_eq!(to(NAME, &start(NAME, NAME, PAYLOAD)), Ok(()));
+    let long = start(LONG_NAME, NAME, PAYLOAD);
+    assert_eq!(to(NAME, &long), long_name("orchestration"));
+    let long_version = start(NAME, LONG_NAME, PAYLOAD);
+    assert_eq!(to(NAME, &long_version), long_name("version"));
+    let large = start(NAME, NAME, LONG_PAYLOAD);
+    assert_eq!(to(NAME, &large), long_payload("input"));
+}
+
+#[test]
+fn a_failure_is_measured_in_all_its_parts() {
+    let check = |kind, message, details| {
+        let result = WorkResult::Poisoned(failure(kind, message, details));
+        LIMITS.check_work_result(&result)
+    };
+    assert_eq!(check(NAME, PAYLOAD, PAYLOAD), Ok(()));
+    assert_eq!(
+        check(LONG_NAME, PAYLOAD, PAYLOAD),
+        long_name("failure kind")
+    );
+    let large_message = check(NAME, LONG_PAYLOAD, PAYLOAD);
+    assert_eq!(large_message, long_payload("failure message"));
+    let large_details = check(NAME, PAYLOAD, LONG_PAYLOAD);
+    assert_eq!(large_details, long_payload("failure details"));
+}
+
+#[test]
+fn a_result_is_measured_and_what_carries_nothing_passes() {
+    let finished = WorkResult::Finished(Ok(LONG_PAYLOAD.into()));
+    assert_eq!(LIMITS.check_work_result(&finished), long_payload("result"));
+    let failed = WorkResult::Finished(Err(failure(LONG_NAME, PAYLOAD, PAYLOAD)));
+    assert_eq!(LIMITS.check_work_result(&failed), long_name("failure kind"));
+    let retry = WorkResult::Retry { not_before_ms: 7 };
+    assert_eq!(LIMITS.check_work_result(&retry), Ok(()));
+}
+
+#[test]
+fn a_turn_is_measured_in_all_its_parts() {
+    let check = |change: fn(&mut TurnCommit)| {
+        let mut turn = empty_turn();
+        change(&mut turn);
+        LIMITS.check_turn(&turn)
+    };
+    assert_eq!(check(|_| {}), Ok(()));
+    let event = check(|turn| turn.events = vec![status_set(PAYLOAD), status_set(LONG_PAYLOAD)]);
+    assert_eq!(event, long_payload("custom status"));
+    let next = check(|turn| {
+        turn.next_execution = Some(NextExecution {
+            execution_id: ExecutionId::FIRST.next(),
+            events: vec![status_set(LONG_PAYLOAD)],
+        });
+    });
+    assert_eq!(next, long_payload("custom status"));
+    let activity = check(|turn| turn.new_work = vec![work(LONG_NAME, PAYLOAD, NAME)]);
+    assert_eq!(activity, long_name("activity"));
+    let input = check(|turn| turn.new_work = vec![work(NAME, LONG_PAYLOAD, NAME)]);
+    assert_eq!(input, long_payload("input"));
+    let queue = check(|turn| turn.new_work = vec![work(NAME, PAYLOAD, LONG_NAME)]);
+    assert_eq!(queue, long_name("queue"));
+    let message = check(|turn| {
+        turn.new_messages = vec![OutgoingMessage {
+            target: LONG_NAME.into(),
+            message: raised(NAME, NAME, PAYLOAD),
+        }];
+    });
+    assert_eq!(message, long_name("instance"));
+}
+
+#[test]
+fn what_a_turn_says_of_its_instance_is_measured() {
+    let check = |update| {
+        let turn = TurnCommit {
+            update,
+            ..empty_turn()
+        };
+        LIMITS.check_turn(&turn)
+    };
+    let update = InstanceUpdate::default;
+    let running = InstanceUpdate {
+        running: Some((NAME.into(), LONG_NAME.into())),
+        ..update()
+    };
+    assert_eq!(check(running), long_name("version"));
+    let custom = InstanceUpdate {
+        custom_status: Some(LONG_PAYLOAD.into()),
+        ..update()
+    };
+    assert_eq!(check(custom), long_payload("custom status"));
+    let blocked = InstanceUpdate {
+        blocked: Some(failure(LONG_NAME, PAYLOAD, PAYLOAD)),
+        ..update()
+    };
+    assert_eq!(check(blocked), long_name("failure kind"));
+    let completed = InstanceUpdate {
+        status: Some(InstanceStatus::Completed {
+            output: LONG_PAYLOAD.into(),
+        }),
+        ..update()
+    };
+    assert_eq!(check(completed), long_payload("output"));
+    let failed = InstanceUpdate {
+        status: Some(InstanceStatus::Failed {
+            failure: failure(NAME, LONG_PAYLOAD, PAYLOAD),
+        }),
+        ..update()
+    };
+    assert_eq!(check(failed), long_payload("failure message"));
+}

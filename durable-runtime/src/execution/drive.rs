@@ -1,0 +1,239 @@
+//! The driver: polls the root as the cursor allows, until the step comes to rest.
+//!
+//! Invariants: the root is polled only when it was woken; it is polled until it
+//! waits before the cursor hears of it; at most one durable future is ready at any
+//! time; whatever the code waits for, the driver returns.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use durable_core::{Ending, EventId, Failure, Payload};
+
+use super::silence::silenced;
+use super::{Execution, Fault, Rest, panic_message};
+use crate::context::Inner;
+
+impl Execution {
+    /// Runs the step until it comes to rest.
+    pub(crate) fn drive(&mut self) -> Result<Rest, Fault> {
+        self.waker.begin();
+        let rest = self.drive_step();
+        self.waker.pause();
+        rest
+    }
+
+    fn drive_step(&mut self) -> Result<Rest, Fault> {
+        let mut stall = Stall::default();
+        loop {
+            if self.shared.lock().cursor.has_ended() {
+                self.continued = self.continuing.take().or(self.continued.take());
+                let tracing = Tracing::of(&self.shared.lock());
+                self.waker.retire();
+                self.drop_root(tracing);
+                return Ok(Rest::Ended);
+            }
+            if self.poll_until_idle(&mut stall)? {
+                self.shared.lock().flush()?;
+                continue;
+            }
+            let mut inner = self.shared.lock();
+            stall.note(&inner);
+            let Some(grant) = inner.cursor.grant()? else {
+                let (is_running, open) =
+                    (inner.cursor.is_running(), inner.cursor.open_operations());
+                let is_at_end = !inner.cursor.is_replaying();
+                drop(inner);
+                return match (is_running, open) {
+                    (true, _) => Ok(Rest::InRun),
+                    (false, 0) if self.root.is_some() && is_at_end => Err(self.foreigner()),
+                    _ => Ok(Rest::Quiet),
+                };
+            };
+            let waker = inner.futures.take_waker(grant.key);
+            drop(inner);
+            if grant.executes {
+                self.permitted = waker;
+                return Ok(Rest::BeforeRun);
+            }
+            self.wake(waker)?;
+        }
+    }
+
+    /// Polls the root until it waits: as often as it wakes itself; whether it was
+    /// polled at all. All this is one poll to the cursor, so whatever the branches of
+    /// the code set off in each other is concurrent, and what was granted can be
+    /// taken in any of these polls.
+    fn poll_until_idle(&mut self, stall: &mut Stall) -> Result<bool, Fault> {
+        let before = stall.polls;
+        let mut ending = None;
+        while ending.is_none() && self.root.is_some() && self.waker.take_woken() {
+            if stall.is_hopeless() {
+                return Err(Fault::Restless {
+                    after: self.last_event_id(),
+                });
+            }
+            stall.polls += 1;
+            ending = self.poll_root()?;
+        }
+        if self.waker.was_woken_by_foreigner() {
+            return Err(self.foreigner());
+        }
+        let is_polled = stall.polls > before;
+        if is_polled {
+            self.finish(ending);
+        }
+        Ok(is_polled)
+    }
+
+    /// Ends the execution if the root returned, or waits after it asked to go on in
+    /// a new one.
+    fn finish(&mut self, returned: Option<Ending>) {
+        let mut inner = self.shared.lock();
+        let Some(ending) = returned.or_else(|| inner.ending.take()) else {
+            return;
+        };
+        if let Ending::ContinuedAsNew { input, version } = &ending {
+            self.continuing = Some((input.clone(), version.clone()));
+        }
+        inner.cursor.finish(ending);
+    }
+
+    /// What was appended before a side effect is stored: let it execute.
+    pub(crate) fn go_ahead(&mut self) -> Result<Rest, Fault> {
+        self.waker.begin();
+        let waker = self.permitted.take();
+        let rest = self.wake(waker).and_then(|()| self.drive_step());
+        self.waker.pause();
+        rest
+    }
+
+    /// Wakes a granted future. If that does not wake the root, the future is not
+    /// polled, and the grant lapses.
+    fn wake(&self, waker: Option<Waker>) -> Result<(), Fault> {
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        if !self.waker.is_woken() {
+            self.shared.lock().flush()?;
+        }
+        Ok(())
+    }
+
+    /// Polls the root once; how it returned, if it did.
+    fn poll_root(&mut self) -> Result<Option<Ending>, Fault> {
+        let Some(root) = self.root.as_mut() else {
+            return Ok(None);
+        };
+        let mut inner = self.shared.lock();
+        inner.polling = Some(std::thread::current().id());
+        let tracing = Tracing::of(&inner);
+        drop(inner);
+        let waker = Waker::from(Arc::clone(&self.waker));
+        let polled = tracing.scope(|| {
+            std::panic::catch_unwind(AssertUnwindSafe(|| {
+                Pin::new(root).poll(&mut Context::from_waker(&waker))
+            }))
+        });
+        let mut inner = self.shared.lock();
+        inner.polling = None;
+        let after = inner.cursor.last_event_id();
+        if let Some(misuse) = inner.misuse {
+            return Err(Fault::Misuse { misuse, after });
+        }
+        drop(inner);
+        match polled {
+            Ok(Poll::Pending) => Ok(None),
+            Ok(Poll::Ready(result)) => {
+                // What it held went with its last poll.
+                self.root = None;
+                Ok(Some(ending_of(result)))
+            }
+            Err(panic) => {
+                let message = panic_message(panic.as_ref());
+                Err(Fault::Panicked { message, after })
+            }
+        }
+    }
+
+    /// Why something that is not durable is at work.
+    fn foreigner(&self) -> Fault {
+        let inner = self.shared.lock();
+        let after = inner.cursor.last_event_id();
+        match inner.misuse {
+            Some(misuse) => Fault::Misuse { misuse, after },
+            None => Fault::ForeignWait { after },
+        }
+    }
+
+    /// Drops the root where it stands. What its parts do in their last moment has
+    /// no effect, and a panic there harms nobody else.
+    pub(super) fn drop_root(&mut self, tracing: Tracing) {
+        let Some(root) = self.root.take() else {
+            return;
+        };
+        let dropped = tracing.scope(|| std::panic::catch_unwind(AssertUnwindSafe(|| drop(root))));
+        if let Err(panic) = dropped {
+            let instance = &self.shared.instance;
+            let message = panic_message(panic.as_ref());
+            tracing::error!(%instance, message, "an orchestration panicked while it was dropped");
+        }
+    }
+}
+
+/// Whether a step comes to nothing.
+#[derive(Default)]
+struct Stall {
+    /// Polls since the code last did something or took a value.
+    polls: u32,
+    seen: Option<(EventId, u64)>,
+}
+
+impl Stall {
+    /// More polls than any sensible code needs to do something.
+    const MOST_POLLS: u32 = 1_000_000;
+
+    fn note(&mut self, inner: &Inner) {
+        let seen = Some((inner.cursor.last_event_id(), inner.taken));
+        if self.seen != seen {
+            *self = Self { polls: 0, seen };
+        }
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.polls >= Self::MOST_POLLS
+    }
+}
+
+/// Whether the code's `tracing` output is heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tracing {
+    Heard,
+    /// What the code does now was done before, or it is only being dropped.
+    Silent,
+}
+
+impl Tracing {
+    fn of(inner: &Inner) -> Self {
+        if inner.is_replaying() {
+            Self::Silent
+        } else {
+            Self::Heard
+        }
+    }
+
+    fn scope<T>(self, code: impl FnOnce() -> T) -> T {
+        match self {
+            Self::Heard => code(),
+            Self::Silent => silenced(code),
+        }
+    }
+}
+
+fn ending_of(result: Result<Payload, Failure>) -> Ending {
+    match result {
+        Ok(output) => Ending::Completed { output },
+        Err(failure) => Ending::Failed { failure },
+    }
+}

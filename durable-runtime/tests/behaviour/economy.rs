@@ -1,0 +1,228 @@
+//! What things cost, counted in calls to the store: results travel in memory, new
+//! work is claimed in the commit, a cached turn reads nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use durable_runtime::{
+    Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
+    RuntimeOptions,
+};
+
+use crate::faulty::{Fault, Faulty};
+use crate::world::{World, settle, stop};
+
+const NOTHING: Activity<u32, u32> = Activity::new("nothing");
+const CHAIN: Orchestration<u32, u32> = Orchestration::new("chain");
+const WAIT: Orchestration<u32, u32> = Orchestration::new("wait");
+const GO: EventName<u32> = EventName::new("go");
+
+fn registry() -> Registry {
+    Registry::builder()
+        .orchestration(CHAIN, |ctx: OrchestrationContext, n| async move {
+            for step in 0..n {
+                ctx.activity(NOTHING, &step).await?;
+            }
+            Ok::<_, Failure>(n)
+        })
+        .orchestration(WAIT, |ctx: OrchestrationContext, n| async move {
+            let mut sum = 0;
+            for _ in 0..n {
+                sum += ctx.external_event(GO).await?;
+            }
+            Ok::<_, Failure>(sum)
+        })
+        .activity(NOTHING, |_: ActivityContext, n| async move {
+            Ok::<_, Failure>(n)
+        })
+        .build()
+        .unwrap()
+}
+
+fn options() -> RuntimeOptions {
+    RuntimeOptions {
+        verify_replay: false,
+        ..RuntimeOptions::default()
+    }
+}
+
+async fn counted_node(
+    world: &World,
+    options: RuntimeOptions,
+) -> (durable_runtime::Runtime, Faulty) {
+    let store = world.counted();
+    let node = world
+        .node_on(Arc::new(store.clone()), &registry(), options)
+        .await;
+    settle().await;
+    (node, store)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_of_n_activities_costs_n_plus_one_commits_and_nothing_else_per_step() {
+    const N: u32 = 100;
+    let world = World::new();
+    let (node, store) = counted_node(&world, options()).await;
+    let client = world.client();
+    let before = store.all_calls();
+    // Nothing waits for a fetch: it works as well when there is none.
+    store.follow(|name, _| match name {
+        "fetch_work" => Fault::Unavailable,
+        _ => Fault::None,
+    });
+    let chain = client.start(CHAIN, "c", &N).await.unwrap();
+    assert_eq!(chain.wait().await.unwrap(), N);
+    settle().await;
+    let calls = |name: &str| store.calls(name) - before.get(name).copied().unwrap_or(0);
+    assert_eq!(calls("commit"), u64::from(N) + 1);
+    assert_eq!(calls("settle_work"), 0);
+    assert_eq!(calls("release"), 0);
+    assert_eq!(calls("history"), 0);
+    assert_eq!(calls("instance"), 0);
+    assert!(
+        calls("fetch_instances") <= 3,
+        "{}",
+        calls("fetch_instances")
+    );
+    assert!(world.elapsed() <= Duration::from_millis(2));
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cached_turn_reads_no_history() {
+    let world = World::new();
+    let (node, store) = counted_node(&world, options()).await;
+    let wait = world.client().start(WAIT, "w", &100).await.unwrap();
+    settle().await;
+    for n in 0..100 {
+        wait.raise(GO, &n).await.unwrap();
+        settle().await;
+    }
+    assert_eq!(wait.wait().await.unwrap(), 4_950);
+    assert_eq!(store.calls("history"), 0);
+    assert_eq!(store.calls("commit"), 101);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cache_is_bounded_and_what_it_pushed_out_is_replayed_once() {
+    let world = World::new();
+    let options = RuntimeOptions {
+        cached_executions: 2,
+        ..options()
+    };
+    let (node, store) = counted_node(&world, options).await;
+    let client = world.client();
+    let mut instances = Vec::new();
+    for number in 0..3 {
+        instances.push(client.start(WAIT, format!("w-{number}"), &3).await.unwrap());
+        settle().await;
+    }
+    assert_eq!(store.calls("history"), 0);
+    // The first was pushed out by the third.
+    instances[0].raise(GO, &1).await.unwrap();
+    settle().await;
+    assert_eq!(store.calls("history"), 1);
+    // It is in the cache again and has pushed out the second.
+    instances[0].raise(GO, &1).await.unwrap();
+    instances[2].raise(GO, &1).await.unwrap();
+    settle().await;
+    assert_eq!(store.calls("history"), 1);
+    instances[1].raise(GO, &1).await.unwrap();
+    settle().await;
+    assert_eq!(store.calls("history"), 2);
+    stop(node).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_cache_every_turn_replays() {
+    let world = World::new();
+    let options = RuntimeOptions {
+        cached_executions: 0,
+        ..options()
+    };
+    let (node, store) = counted_node(&world, options).await;
+    let wait = world.client().start(WAIT, "w", &10).await.unwrap();
+    for n in 0..10 {
+        settle().await;
+        wait.raise(GO, &n).await.unwrap();
+    }
+    assert_eq!(wait.wait().await.unwrap(), 45);
+    assert_eq!(store.calls("history"), 10);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_commit_evicts_and_the_next_turn_replays() {
+    let world = World::new();
+    let (node, store) = counted_node(&world, options()).await;
+    let wait = world.client().start(WAIT, "w", &2).await.unwrap();
+    settle().await;
+    // The commit comes to the store after the instance was suspended: it is fenced.
+    store.follow(|name, _| match name {
+        "commit" => Fault::Slow(1_000, 0),
+        _ => Fault::None,
+    });
+    wait.raise(GO, &5).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    wait.suspend("lunch").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_000)).await;
+    store.follow(|_, _| Fault::None);
+    assert_eq!(store.calls("history"), 0);
+    assert_eq!(world.kinds("w", 1).await.len(), 2, "nothing was changed");
+    wait.resume().await.unwrap();
+    settle().await;
+    assert_eq!(store.calls("history"), 1);
+    assert_eq!(world.kinds("w", 1).await.len(), 4);
+    wait.raise(GO, &6).await.unwrap();
+    assert_eq!(wait.wait().await.unwrap(), 11);
+    assert_eq!(store.calls("history"), 1);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_wait_together_share_a_commit() {
+    let world = World::new();
+    let wait = world.client().start(WAIT, "w", &200).await.unwrap();
+    for n in 0..200 {
+        wait.raise(GO, &n).await.unwrap();
+    }
+    let (node, store) = counted_node(&world, options()).await;
+    assert_eq!(wait.wait().await.unwrap(), 19_900);
+    assert_eq!(store.calls("commit"), 1);
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_node_asks_the_store_only_now_and_then() {
+    let world = World::new();
+    let (node, store) = counted_node(&world, options()).await;
+    let _waiting = world.client().start(WAIT, "w", &1).await.unwrap();
+    settle().await;
+    let before: u64 = store.all_calls().values().sum();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    let calls = store.all_calls().values().sum::<u64>() - before;
+    let heartbeats = 3_600_000 / 3_750;
+    let looks = 60 * 3 * 2;
+    assert!(calls <= heartbeats + looks + 10, "{calls} calls in an hour");
+    stop(node).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_instance_is_held_by_nobody() {
+    let world = World::new();
+    let (node, _) = counted_node(&world, options()).await;
+    let client = world.client();
+    for number in 0..10 {
+        client.start(WAIT, format!("w-{number}"), &1).await.unwrap();
+    }
+    settle().await;
+    let instances = world.store.snapshot().instances;
+    assert!(instances.values().all(|instance| instance.holder.is_none()));
+    stop(node).await;
+}

@@ -1,0 +1,192 @@
+//! The work items, and which of them are free and in which order.
+//!
+//! Invariant: an item is in `free` or in `held`, never in both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use durable_core::provider::{ClaimedWork, SessionId, WorkItem, WorkKey, WorkLease};
+use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
+
+use super::state::ReadySince;
+
+/// All work that is queued or in somebody's hands.
+#[derive(Debug, Default)]
+pub(super) struct WorkQueue {
+    items: BTreeMap<WorkKey, Work>,
+    free: BTreeMap<Option<Name>, BTreeMap<ReadySince, WorkKey>>,
+    held: BTreeSet<WorkKey>,
+}
+
+/// A work item in its queue or in somebody's hands.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) item: WorkItem,
+    ready_since: ReadySince,
+    holder: Option<WorkLease>,
+    pub(super) failures: u32,
+    pub(super) crashes: u32,
+    pub(super) heartbeat: Option<Payload>,
+    /// Only of work in somebody's hands: other cancelled work is removed.
+    pub(super) is_cancelled: bool,
+}
+
+impl WorkQueue {
+    /// Queues an item, unless it is there already.
+    pub(super) fn add(&mut self, item: WorkItem, ready_since: ReadySince) {
+        let key = item.key.clone();
+        if self.items.contains_key(&key) {
+            return;
+        }
+        self.free_of(item.options.queue.clone())
+            .insert(ready_since, key.clone());
+        let work = Work {
+            item,
+            ready_since,
+            holder: None,
+            failures: 0,
+            crashes: 0,
+            heartbeat: None,
+            is_cancelled: false,
+        };
+        self.items.insert(key, work);
+    }
+
+    pub(super) fn remove(&mut self, key: &WorkKey) -> Option<Work> {
+        let work = self.items.remove(key)?;
+        self.held.remove(key);
+        self.free_of(work.item.options.queue.clone())
+            .remove(&work.ready_since);
+        Some(work)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &WorkKey) -> Option<&mut Work> {
+        self.items.get_mut(key)
+    }
+
+    /// The item that is held under this lease.
+    pub(super) fn held_under(&mut self, lease: &WorkLease) -> Option<&mut Work> {
+        self.get_mut(&lease.key)
+            .filter(|work| work.holder.as_ref() == Some(lease))
+    }
+
+    /// The free items of these queues whose time has come, in order.
+    pub(super) fn ready(&self, queues: &[Option<Name>], now_ms: u64, max: usize) -> Vec<WorkKey> {
+        let mut ready: Vec<(&ReadySince, &WorkKey)> = self
+            .free_in(queues)
+            .flat_map(|free| free.iter().take(max))
+            .filter(|(since, _)| since.at_ms <= now_ms)
+            .collect();
+        ready.sort();
+        let keys = ready.into_iter().map(|(_, key)| key.clone());
+        keys.take(max).collect()
+    }
+
+    /// When the first free item of these queues is ready whose time has not come.
+    pub(super) fn next_ready_ms(&self, queues: &[Option<Name>], now_ms: u64) -> Option<u64> {
+        self.free_in(queues)
+            .filter_map(|free| free.keys().find(|since| since.at_ms > now_ms))
+            .map(|since| since.at_ms)
+            .min()
+    }
+
+    /// The sessions that hold items of these queues.
+    pub(super) fn holders(&self, queues: &[Option<Name>]) -> impl Iterator<Item = SessionId> {
+        self.held()
+            .filter(|work| queues.contains(&work.item.options.queue))
+            .filter_map(Work::holder)
+    }
+
+    /// The items that this session holds.
+    pub(super) fn held_by(&self, session: SessionId) -> impl Iterator<Item = &Work> {
+        self.held()
+            .filter(move |work| work.holder() == Some(session))
+    }
+
+    fn held(&self) -> impl Iterator<Item = &Work> {
+        self.held.iter().filter_map(|key| self.items.get(key))
+    }
+
+    /// The items of an instance.
+    pub(super) fn of(&self, instance: &InstanceId) -> Vec<WorkKey> {
+        let first = WorkKey {
+            instance: instance.clone(),
+            execution_id: ExecutionId::FIRST,
+            event_id: EventId::UNASSIGNED,
+        };
+        let keys = self.items.range(first..).map(|(key, _)| key);
+        keys.take_while(|key| key.instance == *instance)
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&WorkKey, &Work)> {
+        self.items.iter()
+    }
+
+    /// Hands an item to a session.
+    pub(super) fn claim(
+        &mut self,
+        key: &WorkKey,
+        session: SessionId,
+        token: u64,
+    ) -> Option<ClaimedWork> {
+        let work = self.items.get_mut(key)?;
+        let claimed = work.claim(session, token);
+        let (queue, since) = (work.item.options.queue.clone(), work.ready_since);
+        self.free_of(queue).remove(&since);
+        self.held.insert(key.clone());
+        Some(claimed)
+    }
+
+    /// Takes an item out of its holder's hands.
+    pub(super) fn give_back(&mut self, key: &WorkKey, ready_since: ReadySince) {
+        let Some(work) = self.items.get_mut(key) else {
+            return;
+        };
+        work.holder = None;
+        work.ready_since = ready_since;
+        let queue = work.item.options.queue.clone();
+        self.held.remove(key);
+        self.free_of(queue).insert(ready_since, key.clone());
+    }
+
+    fn free_of(&mut self, queue: Option<Name>) -> &mut BTreeMap<ReadySince, WorkKey> {
+        self.free.entry(queue).or_default()
+    }
+
+    fn free_in(
+        &self,
+        queues: &[Option<Name>],
+    ) -> impl Iterator<Item = &BTreeMap<ReadySince, WorkKey>> {
+        let wanted = |queue: &Option<Name>| queues.contains(queue);
+        let free = self.free.iter().filter(move |(queue, _)| wanted(queue));
+        free.map(|(_, free)| free)
+    }
+}
+
+impl Work {
+    pub(super) fn holder(&self) -> Option<SessionId> {
+        self.holder.as_ref().map(|lease| lease.session)
+    }
+
+    /// When it is or was ready.
+    pub(super) fn ready_at_ms(&self) -> u64 {
+        self.ready_since.at_ms
+    }
+
+    fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {
+        let lease = WorkLease {
+            key: self.item.key.clone(),
+            session,
+            token,
+        };
+        self.holder = Some(lease.clone());
+        ClaimedWork {
+            lease,
+            item: self.item.clone(),
+            attempt: self.failures + 1,
+            crashes: self.crashes,
+            heartbeat: self.heartbeat.clone(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What a workload decides of a node: what each of its lives runs, and how.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use durable_runtime::{Registry, RuntimeOptions};
+
+use super::life::Life;
+use super::plan::Fault;
+use super::random::Stream;
+use super::world::World;
+
+/// What a node runs, life after life.
+pub(crate) type Code = Arc<dyn Fn(&mut NodeStart) -> Registry + Send + Sync>;
+
+/// A node of a simulation that is about to begin a life: the workload looks at it
+/// and says what it runs; see [`Workload::on_nodes`](crate::Workload::on_nodes).
+pub struct NodeStart {
+    pub(crate) number: usize,
+    pub(crate) life: u64,
+    /// How the node will behave in this life.
+    pub options: RuntimeOptions,
+    pub(crate) chance: Stream,
+    pub(crate) kill: KillSwitch,
+}
+
+impl NodeStart {
+    /// Which node it is, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Which of its lives begins, from 1.
+    pub fn life(&self) -> u64 {
+        self.life
+    }
+
+    /// A number below this one, drawn from the simulation's seed for this life.
+    pub fn below(&self, bound: u64) -> u64 {
+        self.chance.draw(|random| random.below(bound))
+    }
+
+    /// What takes this life of the node down.
+    pub fn kill_switch(&self) -> KillSwitch {
+        self.kill.clone()
+    }
+}
+
+impl fmt::Debug for NodeStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeStart")
+            .field("number", &self.number)
+            .field("life", &self.life)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Takes one life of a simulated node down, as an activity that overruns its memory
+/// would.
+#[derive(Clone)]
+pub struct KillSwitch {
+    world: Arc<World>,
+    life: Weak<Life>,
+}
+
+impl KillSwitch {
+    pub(crate) fn new(world: &Arc<World>, life: &Arc<Life>) -> Self {
+        Self {
+            world: Arc::clone(world),
+            life: Arc::downgrade(life),
+        }
+    }
+
+    /// The node dies. Whoever pulls it does nothing more: this never returns.
+    pub async fn pull(&self) {
+        if let Some(life) = self.life.upgrade() {
+            let (fault, about) = (Some(Fault::Killed), Vec::new());
+            self.world.count(Fault::Killed);
+            self.world
+                .note(&life.who, "node", about, fault, String::new());
+            life.die();
+        }
+        std::future::pending::<()>().await;
+    }
+}
+
+impl fmt::Debug for KillSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KillSwitch").finish_non_exhaustive()
+    }
+}
