@@ -136,6 +136,8 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
     let proxy = Proxy::before(server.port()).await;
     let options = RedisOptions {
         response_bound: Duration::from_millis(300),
+        // The one that is frozen: it must be replaced.
+        connections: 1,
         ..store_options()
     };
     let provider = RedisProvider::open_with(&[&proxy.url()], options.clone())
