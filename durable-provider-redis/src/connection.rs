@@ -38,7 +38,7 @@ pub(crate) enum Link {
         next: AtomicUsize,
         config: ConnectionManagerConfig,
     },
-    Cluster(Lane<ClusterConnection, ClusterClient>),
+    Cluster(Box<Lane<ClusterConnection, ClusterClient>>),
 }
 
 /// A connection, and what makes another one in its place.
@@ -147,7 +147,7 @@ impl Nodes {
             .build()
             .map_err(refused)?;
         let connection = client.get_async_connection().await.map_err(refused)?;
-        Ok(Link::Cluster(Lane::new(client, connection)))
+        Ok(Link::Cluster(Box::new(Lane::new(client, connection))))
     }
 
     /// A connection for wake-ups, to the node with this number.
