@@ -116,3 +116,19 @@ fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {
         "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{content}</text>"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::sample;
+
+    #[test]
+    fn every_contender_has_a_bar_or_a_word() {
+        let svg = render(&sample());
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        assert_eq!(svg.matches("<rect ").count(), 2);
+        assert_eq!(svg.matches("class=\"ours\"").count(), 1);
+        assert!(svg.contains("did not finish"));
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
+}

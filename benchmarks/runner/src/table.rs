@@ -139,4 +139,20 @@ mod tests {
         assert_eq!(written, ["0.17", "18.6", "392", "19,700", "1,234,567"]);
         assert_eq!(number(f64::NAN), "–");
     }
+
+    #[test]
+    fn a_row_says_the_median_the_spread_and_who_is_better() {
+        let text = render(&crate::report::tests::sample());
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("| d"))
+            .collect();
+        assert_eq!(
+            rows[0],
+            "| durable, SQLite | WAL, synchronous=FULL | 300 (200–400) | – |  |"
+        );
+        assert!(rows[1].ends_with("| 100 | – | 3.0 × |"), "{}", rows[1]);
+        assert!(rows[2].contains("did not finish in 120 s"), "{}", rows[2]);
+        assert_eq!(rows.len(), 3);
+    }
 }

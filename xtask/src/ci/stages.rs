@@ -62,7 +62,7 @@ pub(crate) const ALL: &[Stage] = &[
     },
     Stage {
         name: "benchmarks",
-        about: "the benchmarks outside the workspace build without warnings",
+        about: "the benchmarks outside the workspace build without warnings, and measure right",
         mend: "by hand; a lock file that needs an update: cargo xtask fix",
         steps: benchmarks,
     },
@@ -150,14 +150,25 @@ fn doc(_: &Workspace) -> Vec<Step> {
 /// What is not built with other engines; those are built by `cargo xtask bench peers`.
 fn benchmarks(workspace: &Workspace) -> Vec<Step> {
     let target = workspace.target("benchmarks");
-    let on = |&package: &&'static str| {
+    let on = |command: &[&str], package: &str, rest: &[&str]| {
         let manifest = bench::manifest(package);
-        let fixed = ["clippy", "--locked", "--release", "--all-targets"];
         let place = ["--manifest-path", &manifest, "--target-dir", &target];
-        let invocation = Invocation::cargo(&[&fixed, &place[..], WARNINGS_FAIL].concat());
-        Step::run(package, invocation)
+        Invocation::cargo(&[command, &["--locked", "--release"], &place, rest].concat())
     };
-    bench::OWN.iter().map(on).collect()
+    let clippy = |package| {
+        let arguments = on(&["clippy", "--all-targets"], package, WARNINGS_FAIL);
+        Step::run(package, arguments)
+    };
+    let mut steps: Vec<Step> = bench::OWN.into_iter().map(clippy).collect();
+    steps.push(Step::run(
+        "tests of the harness",
+        on(&["test"], "harness", &[]),
+    ));
+    steps.push(Step::run(
+        "tests of the runner",
+        on(&["test"], "runner", &[]),
+    ));
+    steps
 }
 
 /// Without the advisories: their database is not reachable everywhere.
