@@ -20,6 +20,12 @@ pub(crate) fn render(report: &Report) -> String {
 
 fn head(report: &Report) -> String {
     let machine = &report.machine;
+    let disk = disk_p50(report).map(|p50| format!(", fdatasync p50 {} ms", number(p50)));
+    let disk = disk.unwrap_or_default();
+    let rounds = match report.rounds {
+        1 => "One round.".to_owned(),
+        rounds => format!("{rounds} interleaved rounds: medians (smallest–largest)."),
+    };
     let quick = if report.is_quick {
         " **A quick run with small sizes: it shows that everything works, not how fast it is.**"
     } else {
@@ -34,8 +40,8 @@ fn head(report: &Report) -> String {
     format!(
         "# Benchmarks\n\n\
          `cargo xtask bench peers`, {date}, commit {commit}. {cores} cores ({processor}), \
-         {memory} GB, {system}, {compiler}{versions}; load {load} when it began. \
-         {rounds} interleaved rounds: medians (smallest–largest).{quick}\n\n\
+         {memory} GB{disk}, {system}, {compiler}{versions}; load {load} when it began. \
+         {rounds}{quick}\n\n\
          A run counts when every instance completed with the right output. A run gets \
          {limit} s. Memory is the peak of the process, with the server's where there is one.\n",
         date = machine.date,
@@ -46,9 +52,16 @@ fn head(report: &Report) -> String {
         system = machine.system,
         compiler = machine.compiler,
         load = machine.load,
-        rounds = report.rounds,
         limit = report.limit_s,
     )
+}
+
+/// How long the disk took, if it was asked.
+pub(crate) fn disk_p50(report: &Report) -> Option<f64> {
+    let mut groups = report.workloads.iter();
+    let group = groups.find(|group| group.workload.starts_with("fdatasync"))?;
+    let p50 = group.entries.first()?.values.get("p50_ms")?;
+    Some(p50.median)
 }
 
 fn section(group: &Group, report: &Report) -> String {
@@ -112,6 +125,7 @@ pub(crate) fn number(value: f64) -> String {
         return "–".to_owned();
     }
     let decimals = match value.abs() {
+        0.0 => 0,
         large if large >= 100.0 => 0,
         ten if ten >= 10.0 => 1,
         _ => 2,

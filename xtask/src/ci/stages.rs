@@ -148,16 +148,17 @@ fn doc(_: &Workspace) -> Vec<Step> {
 }
 
 /// What is not built with other engines; those are built by `cargo xtask bench peers`.
+/// It uses the target directory of the workspace, where most of it is built already.
 fn benchmarks(workspace: &Workspace) -> Vec<Step> {
-    let target = workspace.target("benchmarks");
+    let target = workspace.target("");
     let on = |command: &[&str], package: &str, rest: &[&str]| {
         let manifest = bench::manifest(package);
         let place = ["--manifest-path", &manifest, "--target-dir", &target];
-        Invocation::cargo(&[command, &["--locked", "--release"], &place, rest].concat())
+        Invocation::cargo(&[command, &["--locked"], &place, rest].concat())
     };
     let clippy = |package| {
-        let arguments = on(&["clippy", "--all-targets"], package, WARNINGS_FAIL);
-        Step::run(package, arguments)
+        let invocation = on(&["clippy", "--all-targets"], package, WARNINGS_FAIL);
+        Step::run(package, invocation)
     };
     let mut steps: Vec<Step> = bench::OWN.into_iter().map(clippy).collect();
     steps.push(Step::run(
