@@ -225,10 +225,8 @@ pub(crate) mod tests {
     #[test]
     fn peers_are_compared_with_the_reference() {
         let report = sample();
-        let better: Vec<_> = report.workloads[0]
-            .entries
-            .iter()
-            .map(|entry| entry.ours_is_better);
+        let entries = report.workloads[0].entries.iter();
+        let better: Vec<_> = entries.map(|entry| entry.ours_is_better).collect();
         assert_eq!(better, [None, Some(3.0), None]);
         assert!(report.verdict().is_ok());
     }
