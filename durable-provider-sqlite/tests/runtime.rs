@@ -4,9 +4,14 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use durable_core::provider::StatusKind;
+use durable_core::{EventId, ExecutionId};
+use durable_runtime::{
+    Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry, Runtime,
+    TokioClock,
+};
 
 use support::{COUNT, Place, audit, node, records};
 
@@ -64,5 +69,50 @@ async fn a_store_in_memory_works_in_virtual_time() {
     let runtime = node(&provider).await;
     let instance = runtime.client().start(COUNT, "a", &4).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
+    runtime.shutdown(Duration::from_secs(5)).await;
+}
+
+/// While results travel in memory, commits are all that the store hears of a node.
+#[tokio::test(start_paused = true)]
+async fn time_goes_on_while_only_turns_are_committed() {
+    const NAPS: Orchestration<u64, u64> = Orchestration::new("naps");
+    const NAP: Activity<(), ()> = Activity::new("nap");
+    let registry = Registry::builder()
+        .orchestration(NAPS, |ctx: OrchestrationContext, naps: u64| async move {
+            for _ in 0..naps {
+                ctx.activity(NAP, &()).await?;
+            }
+            ctx.sleep(Duration::from_secs(10)).await?;
+            let since = ctx.now().duration_since(SystemTime::UNIX_EPOCH);
+            Ok::<_, Failure>(since.unwrap_or_default().as_millis() as u64)
+        })
+        .activity(NAP, |_: ActivityContext, ()| async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            Ok::<_, Failure>(())
+        })
+        .build()
+        .unwrap();
+    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let runtime = Runtime::builder(provider, registry)
+        .clock(TokioClock::starting_at(0))
+        .start()
+        .await
+        .unwrap();
+    let began = tokio::time::Instant::now();
+    let instance = runtime.client().start(NAPS, "a", &30).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 13_000);
+    assert_eq!(began.elapsed(), Duration::from_secs(13));
+    let history = instance
+        .history(ExecutionId::FIRST, EventId::UNASSIGNED, 100)
+        .await
+        .unwrap();
+    let times: Vec<u64> = history
+        .entries
+        .iter()
+        .map(|entry| entry.recorded_at_ms)
+        .collect();
+    let steps = (1..=30).flat_map(|step| [step * 100; 2]);
+    let expected: Vec<u64> = [0, 0].into_iter().chain(steps).chain([13_000; 2]).collect();
+    assert_eq!(times, expected);
     runtime.shutdown(Duration::from_secs(5)).await;
 }

@@ -28,6 +28,20 @@ pub enum FaultPolicy {
 /// };
 /// assert!(options.max_turns > 0);
 /// ```
+///
+/// A node for one kind of work: it runs no orchestrations, and of the activities only
+/// those that were called with the queue `gpu`.
+///
+/// ```
+/// use durable_runtime::RuntimeOptions;
+///
+/// let options = RuntimeOptions {
+///     max_turns: 0,
+///     queues: vec![Some("gpu".into())],
+///     ..RuntimeOptions::default()
+/// };
+/// # let _ = options;
+/// ```
 #[derive(Debug, Clone)]
 pub struct RuntimeOptions {
     /// The name of the node, for people.
@@ -63,8 +77,8 @@ impl Default for RuntimeOptions {
     fn default() -> Self {
         Self {
             node: "node".into(),
-            max_turns: 64,
-            max_activities: 64,
+            max_turns: 256,
+            max_activities: 256,
             queues: vec![None],
             cached_executions: 10_000,
             heartbeat_bound: Duration::from_secs(15),

@@ -27,6 +27,7 @@ mod layer;
 mod memory;
 mod message;
 mod model;
+mod random;
 mod replay;
 mod sim;
 pub mod strategy;

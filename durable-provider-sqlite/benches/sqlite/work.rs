@@ -74,9 +74,6 @@ pub(crate) async fn node(provider: &SqliteProvider, stamps: Stamps) -> Runtime {
         .unwrap();
     let options = RuntimeOptions {
         heartbeat_bound: Duration::from_secs(3_600),
-        // With as many turns at once as a group can hold, the groups fill.
-        max_turns: 256,
-        max_activities: 256,
         ..RuntimeOptions::default()
     };
     Runtime::shared_builder(Arc::new(provider.clone()), registry)

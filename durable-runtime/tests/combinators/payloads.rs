@@ -292,7 +292,7 @@ async fn a_failure_that_is_too_large_is_replaced_by_one_that_says_so() {
     assert_eq!(log[0], ("big".into(), "x".repeat(20)));
     assert_eq!(
         log[1],
-        ("limit exceeded".into(), "the message of the f".into())
+        ("limit exceeded".into(), "the failure message ".into())
     );
     let registry = Registry::builder()
         .orchestration("code", async |_: OrchestrationContext, (): ()| {

@@ -51,6 +51,18 @@ pub struct HistoryBuilder {
 }
 
 /// Why there is no such history.
+///
+/// ```
+/// use durable_testkit::{HistoryBuildError, HistoryBuilder};
+///
+/// // Event 2 answers something that was never asked.
+/// let error = HistoryBuilder::new("order-7")
+///     .started("order", &7)
+///     .completed(5, &7)
+///     .build()
+///     .unwrap_err();
+/// assert!(matches!(error, HistoryBuildError::Corrupt(_)));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryBuildError {

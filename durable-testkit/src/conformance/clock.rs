@@ -4,6 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Whose time the store goes by.
+///
+/// ```
+/// use durable_testkit::{Clock, ModelTest, MemoryOptions, MemoryProvider, StoreClock};
+///
+/// // A store that goes by its own clock, as a server does.
+/// let options = MemoryOptions { clock: StoreClock::Own, ..MemoryOptions::default() };
+/// let test = ModelTest::new(move || async move { MemoryProvider::with_options(options) });
+/// assert!(test.clock(Clock::WALL).cases(3).run().is_ok());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// The caller's `now_ms`: checks move it as they like, and nothing waits.

@@ -1,5 +1,6 @@
 //! How a check fails: as data, with what was expected and what was found.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 use std::panic::Location;
 
@@ -9,6 +10,8 @@ use durable_core::provider::ProviderError;
 pub(super) type Checked<T = ()> = Result<T, CheckFailure>;
 
 /// Why a check failed.
+///
+/// See the example of [`Report`](crate::Report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFailure {
     /// What the check looked at.
@@ -54,6 +57,28 @@ impl From<ProviderError> for CheckFailure {
     fn from(error: ProviderError) -> Self {
         Self::new("a call", "an answer", format!("the error: {error}"))
     }
+}
+
+/// Demands that nodes which took things at once got so many, and each thing once.
+#[track_caller]
+pub(super) fn ensure_each_taken_once<T: Ord>(
+    what: &str,
+    taken: Vec<Result<Vec<T>, CheckFailure>>,
+    expected: usize,
+) -> Checked {
+    let mut distinct = BTreeSet::new();
+    let mut twice = 0;
+    for of_one_node in taken {
+        for thing in of_one_node? {
+            twice += usize::from(!distinct.insert(thing));
+        }
+    }
+    ensure_eq(format!("{what} that were handed out twice"), twice, 0)?;
+    ensure_eq(
+        format!("{what} that were handed out"),
+        distinct.len(),
+        expected,
+    )
 }
 
 /// Demands that two values are equal.

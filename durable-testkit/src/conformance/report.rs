@@ -8,6 +8,40 @@ use super::failure::CheckFailure;
 use super::promise::Promise;
 
 /// The outcome of every check.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use durable_core::provider::{FiredTimers, Provider, ProviderError};
+/// use durable_testkit::{CheckOutcome, Conformance, Layer, Layered, MemoryProvider};
+///
+/// /// A store whose timers fire an hour early.
+/// struct Hasty(MemoryProvider);
+///
+/// #[async_trait]
+/// impl Layer for Hasty {
+///     type Inner = MemoryProvider;
+///
+///     fn inner(&self) -> &MemoryProvider {
+///         &self.0
+///     }
+///
+///     async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(max, now_ms + 3_600_000).await
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// let report = Conformance::new(|| async { Layered(Hasty(MemoryProvider::new())) })
+///     .only(["no_timer_fires_before_it_is_due"])
+///     .run()
+///     .await;
+/// assert!(!report.is_ok());
+/// assert_eq!(report.failed_names(), ["no_timer_fires_before_it_is_due"]);
+/// let (check, failure) = report.failures().next().unwrap();
+/// assert!(matches!(check.outcome, CheckOutcome::Broken(_)));
+/// assert_ne!(failure.expected, failure.found);
+/// # });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Report {
@@ -16,6 +50,8 @@ pub struct Report {
 }
 
 /// The outcome of one check.
+///
+/// See the example of [`Report`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     /// Its name.
@@ -37,6 +73,8 @@ impl CheckReport {
 }
 
 /// How a check went.
+///
+/// See the example of [`Report`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
     /// The promise was kept.

@@ -17,7 +17,8 @@ use super::conductor::{Choices, Chosen, conduct};
 use super::env::TestEnvironment;
 use super::error::EnvironmentError;
 use super::gate::Gate;
-use super::watch::{Watch, Watched};
+use super::watch::Watch;
+use super::watched::Watched;
 use crate::Layered;
 
 /// When virtual time begins.
@@ -28,6 +29,31 @@ const PATIENCE: Duration = Duration::from_secs(400 * 86_400);
 const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 
 /// Sets a [`TestEnvironment`] up.
+///
+/// ```
+/// # use std::time::Duration;
+/// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext, Registry};
+/// use durable_testkit::TestEnvironment;
+///
+/// const CHARGE: Activity<u64, String> = Activity::new("charge");
+/// const ORDER: Orchestration<u64, String> = Orchestration::new("order");
+///
+/// async fn order(ctx: OrchestrationContext, price: u64) -> Result<String, Failure> {
+///     ctx.activity(CHARGE, &price).await
+/// }
+///
+/// let registry = Registry::builder().orchestration(ORDER, order).build()?;
+/// TestEnvironment::builder(registry)
+///     .replace_activity_with(CHARGE, |ctx, price| async move {
+///         Ok(format!("{price} paid as {}", ctx.idempotency_key()))
+///     })
+///     .patience(Duration::from_secs(60))
+///     .run(async |env| {
+///         let order = env.start(ORDER, "order-7", &7).await.unwrap();
+///         assert_eq!(env.wait(&order).await.unwrap(), "7 paid as order-7/1/2");
+///     });
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone)]
 #[must_use = "an environment is had by `run` or `build`"]
 pub struct TestEnvironmentBuilder {

@@ -7,7 +7,12 @@ use durable_core::provider::Provider;
 use durable_runtime::Clock;
 
 use super::gate::{Gate, Passage};
-use super::watch::Watched;
+use super::moment::AtEvent;
+use super::watched::{Accident, Watched};
+use crate::random::Random;
+
+/// One choice in so many is a crash, if there may be one.
+const CALM: u64 = 4;
 
 /// How the conductor chooses: what is prescribed first, then at random or always
 /// the first.
@@ -15,12 +20,14 @@ use super::watch::Watched;
 pub(super) struct Choices {
     pub(super) prescribed: Vec<usize>,
     pub(super) then: Then,
+    /// How many nodes may die.
+    pub(super) crashes: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum Then {
     TheFirst,
-    AtRandom(u64),
+    AtRandom(Random),
 }
 
 /// One choice that was made.
@@ -31,23 +38,27 @@ pub(super) struct Chosen {
 }
 
 impl Choices {
-    /// The next choice among so many, the n-th in all.
-    fn choose(&mut self, nth: usize, among: usize) -> usize {
+    /// The next choice among these, the n-th in all.
+    fn choose(&mut self, nth: usize, among: &[Passage]) -> usize {
         let drawn = match &mut self.then {
             Then::TheFirst => 0,
-            Then::AtRandom(state) => usize::try_from(draw(state) % 1_000_003).unwrap_or(0),
+            Then::AtRandom(random) => draw(random, among),
         };
-        self.prescribed.get(nth).copied().unwrap_or(drawn) % among
+        self.prescribed.get(nth).copied().unwrap_or(drawn) % among.len()
     }
 }
 
-/// SplitMix64.
-fn draw(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+/// Crashes stand last, and are drawn less often than the rest, so that they do not
+/// all come at the beginning.
+fn draw(random: &mut Random, among: &[Passage]) -> usize {
+    let calm = among.iter().take_while(|passage| !passage.is_crash());
+    let calm = calm.count();
+    let is_calm = calm == among.len() || random.below(CALM) > 0;
+    let (first, count) = match is_calm {
+        true => (0, calm),
+        false => (calm, among.len() - calm),
+    };
+    first + usize::try_from(random.below(count as u64)).unwrap_or(0)
 }
 
 /// Lets one thing after the other through the gate, for as long as it is polled.
@@ -56,16 +67,17 @@ pub(super) async fn conduct(watched: Arc<Watched>, gate: Arc<Gate>, mut choices:
     loop {
         watched.settle().await;
         let timers = watched.store.snapshot().timers;
-        let passages = gate.state().passages(&timers);
+        let passages = gate.state().passages(&timers, choices.crashes > 0);
         if passages.is_empty() {
             watched.news.notified().await;
             continue;
         }
-        let index = choices.choose(made, passages.len());
+        let index = choices.choose(made, &passages);
         let Some(passage) = passages.get(index) else {
             continue;
         };
         made += 1;
+        choices.crashes -= usize::from(passage.is_crash());
         let what = passage.to_string();
         watched.state().chosen.push(Chosen { index, what });
         let_through(&watched, &gate, passage).await;
@@ -77,6 +89,16 @@ async fn let_through(watched: &Watched, gate: &Gate, passage: &Passage) {
         Passage::Work(key, _) => {
             gate.state().pass_work(key);
             gate.work.notify_one();
+        }
+        Passage::WorkInVain(key, _) => {
+            let moment = AtEvent::result_of(key);
+            watched.when(moment, Accident::CrashBefore);
+            gate.state().pass_work(key);
+            gate.work.notify_one();
+        }
+        Passage::Crash => {
+            // The store in memory refuses to close no session.
+            let _ = watched.crash().await;
         }
         Passage::Timer(timer) => {
             let wait_ms = timer.fire_at_ms.saturating_sub(watched.clock.now_ms());

@@ -18,7 +18,7 @@ use super::builder::{TestEnvironmentBuilder, cannot};
 use super::conductor::Chosen;
 use super::error::EnvironmentError;
 use super::moment::AtEvent;
-use super::watch::{Accident, Watched, message};
+use super::watched::{Accident, Watched, message};
 use crate::MemoryProvider;
 
 /// A store, a node and virtual time, to test orchestrations in.
@@ -130,7 +130,7 @@ impl TestEnvironment {
             return Err(EnvironmentError::Waiting {
                 instance: instance.id().clone(),
                 last_event_id: record.last_event_id,
-                history: self.shown(instance.id()),
+                history: self.show(instance.id()),
             });
         };
         if let InstanceStatus::Suspended { failure } = record?.status {
@@ -159,19 +159,38 @@ impl TestEnvironment {
     #[track_caller]
     pub fn scheduled<I: DeserializeOwned, O>(&self, activity: impl ActivityRef<I, O>) -> Vec<I> {
         let activity = activity.into_name();
-        let decode = |input: &Payload| match serde_json::from_str(input) {
-            Ok(input) => input,
-            Err(error) => cannot(&error),
-        };
-        let state = self.watched.state();
-        let entries = state.recorded.iter().map(|recorded| &recorded.entry.event);
-        entries
-            .filter_map(|event| match event {
-                Event::ActivityScheduled { name, input, .. } if *name == activity => {
-                    Some(decode(input))
-                }
-                _ => None,
-            })
+        self.inputs(|event| match event {
+            Event::ActivityScheduled { name, input, .. } if *name == activity => Some(input),
+            _ => None,
+        })
+    }
+
+    /// What an orchestration was started with so far as a child or detached, by
+    /// whatever instance, in the order of the calls. It panics if an input is not of
+    /// that type.
+    #[track_caller]
+    pub fn scheduled_children<I: DeserializeOwned, O>(
+        &self,
+        orchestration: impl OrchestrationRef<I, O>,
+    ) -> Vec<I> {
+        let orchestration = orchestration.into_name().name;
+        self.inputs(|event| match event {
+            Event::SubOrchestrationScheduled { name, input, .. }
+            | Event::OrchestrationChained { name, input, .. }
+                if *name == orchestration =>
+            {
+                Some(input)
+            }
+            _ => None,
+        })
+    }
+
+    /// When the timers of an instance that have not fired are due, first ones first.
+    pub fn timers(&self, instance: impl Into<InstanceId>) -> Vec<SystemTime> {
+        let instance = instance.into();
+        let snapshot = self.watched.store.snapshot();
+        let own = snapshot.timers.iter().filter(|t| t.instance == instance);
+        own.map(|timer| SystemTime::UNIX_EPOCH + Duration::from_millis(timer.fire_at_ms))
             .collect()
     }
 
@@ -183,16 +202,31 @@ impl TestEnvironment {
         recorded.map(|recorded| recorded.entry.clone()).collect()
     }
 
+    /// What was recorded of an instance so far, a line for each event: for messages
+    /// and for tests that compare a whole history.
+    pub fn show(&self, instance: impl Into<InstanceId>) -> String {
+        let instance = instance.into();
+        let state = self.watched.state();
+        let mut text = String::new();
+        for recorded in state.recorded.iter().filter(|r| r.instance == instance) {
+            let (execution, event) = (recorded.execution_id, &recorded.entry.event);
+            let id = event.event_id();
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "{execution:>3} {id:>4} {event}");
+        }
+        text
+    }
+
     /// The node dies right after this moment is stored, without learning that it is,
     /// and another one takes over. It happens once.
     pub fn crash_after(&self, moment: impl Into<AtEvent>) {
-        self.when(moment.into(), Accident::CrashAfter);
+        self.watched.when(moment.into(), Accident::CrashAfter);
     }
 
     /// The node dies right before this moment is stored, and another one takes over.
     /// It happens once.
     pub fn crash_before(&self, moment: impl Into<AtEvent>) {
-        self.when(moment.into(), Accident::CrashBefore);
+        self.watched.when(moment.into(), Accident::CrashBefore);
     }
 
     /// The node dies now, and another one takes over.
@@ -272,23 +306,21 @@ impl TestEnvironment {
 
     fn tell_when(&self, moment: AtEvent, body: MessageBody) {
         let number = self.messages.fetch_add(1, Ordering::Relaxed);
-        self.when(moment, Accident::Tell(message(number, body)));
+        self.watched
+            .when(moment, Accident::Tell(message(number, body)));
     }
 
-    fn when(&self, moment: AtEvent, accident: Accident) {
-        self.watched.state().accidents.push((moment, accident));
-    }
-
-    fn shown(&self, instance: &InstanceId) -> String {
+    #[track_caller]
+    fn inputs<I: DeserializeOwned>(&self, of: impl Fn(&Event) -> Option<&Payload>) -> Vec<I> {
         let state = self.watched.state();
-        let mut text = String::new();
-        for recorded in state.recorded.iter().filter(|r| r.instance == *instance) {
-            let (execution, event) = (recorded.execution_id, &recorded.entry.event);
-            let id = event.event_id();
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{execution:>3} {id:>4} {event}");
-        }
-        text
+        let events = state.recorded.iter().map(|recorded| &recorded.entry.event);
+        events
+            .filter_map(of)
+            .map(|input| match serde_json::from_str(input) {
+                Ok(input) => input,
+                Err(error) => cannot(&error),
+            })
+            .collect()
     }
 }
 

@@ -7,6 +7,26 @@ use durable_core::{EventId, Failure, InstanceId};
 use durable_runtime::{ClientError, RegistryError};
 
 /// Why an environment could not be had, or an instance not be waited for.
+///
+/// ```
+/// use durable_runtime::{EventName, OrchestrationContext, Registry};
+/// use durable_testkit::{EnvironmentError, TestEnvironment};
+///
+/// const APPROVED: EventName<bool> = EventName::new("approved");
+///
+/// let registry = Registry::builder()
+///     .orchestration("order", |ctx: OrchestrationContext, (): ()| async move {
+///         ctx.external_event(APPROVED).await
+///     })
+///     .build()?;
+/// TestEnvironment::builder(registry).run(async |env| {
+///     let order = env.start::<(), bool>("order", "order-7", &()).await.unwrap();
+///     // Nobody approves it.
+///     let error = env.wait(&order).await.unwrap_err();
+///     assert!(matches!(error, EnvironmentError::Waiting { .. }));
+/// });
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EnvironmentError {

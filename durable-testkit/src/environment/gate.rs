@@ -36,10 +36,14 @@ pub(super) struct State {
 pub(super) enum Passage {
     /// An activity runs.
     Work(WorkKey, Name),
+    /// An activity runs, and the node dies before its result is stored.
+    WorkInVain(WorkKey, Name),
     /// A timer fires.
     Timer(Timer),
     /// An event is raised: the n-th that waits.
     Event(usize, InstanceId, Name),
+    /// The node dies.
+    Crash,
 }
 
 impl Gate {
@@ -94,10 +98,9 @@ impl State {
     }
 
     /// What can be let through now, always in the same order; of the timers only
-    /// the one that is due first.
-    pub(super) fn passages(&self, timers: &[Timer]) -> Vec<Passage> {
-        let work = self.waiting_work.iter();
-        let work = work.map(|work| Passage::Work(work.lease.key.clone(), work.item.name.clone()));
+    /// the one that is due first. Crashes come last, and only where something waits.
+    pub(super) fn passages(&self, timers: &[Timer], may_crash: bool) -> Vec<Passage> {
+        let work = self.work(Passage::Work);
         let events = self.waiting_events.iter().enumerate();
         let events = events.map(|(index, (name, message))| {
             Passage::Event(index, message.target.clone(), name.clone())
@@ -105,7 +108,25 @@ impl State {
         let mut passages: Vec<Passage> = work.chain(events).collect();
         passages.sort();
         passages.extend(timers.first().cloned().map(Passage::Timer));
+        if may_crash && !passages.is_empty() {
+            let mut in_vain: Vec<Passage> = self.work(Passage::WorkInVain).collect();
+            in_vain.sort();
+            passages.extend(in_vain);
+            passages.push(Passage::Crash);
+        }
         passages
+    }
+
+    fn work(&self, passage: fn(WorkKey, Name) -> Passage) -> impl Iterator<Item = Passage> {
+        let waiting = self.waiting_work.iter();
+        waiting.map(move |work| passage(work.lease.key.clone(), work.item.name.clone()))
+    }
+}
+
+impl Passage {
+    /// Whether a node dies of it.
+    pub(super) fn is_crash(&self) -> bool {
+        matches!(self, Self::Crash | Self::WorkInVain(..))
     }
 }
 
@@ -117,6 +138,13 @@ impl fmt::Display for Passage {
                 "activity `{name}` of `{}` runs (event {})",
                 key.instance, key.event_id
             ),
+            Self::WorkInVain(key, name) => write!(
+                f,
+                "activity `{name}` of `{}` runs (event {}), and the node dies before its \
+                 result is stored",
+                key.instance, key.event_id
+            ),
+            Self::Crash => f.write_str("the node dies"),
             Self::Timer(timer) => write!(
                 f,
                 "the timer of `{}` fires (event {})",

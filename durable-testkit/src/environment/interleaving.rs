@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::builder::{TestEnvironmentBuilder, cannot};
 use super::conductor::{Choices, Chosen, Then};
 use super::env::TestEnvironment;
+use crate::random::Random;
 
 /// So many runs are spent on finding a simpler order that also fails.
 const SHRINKING: usize = 200;
@@ -46,9 +47,12 @@ pub struct Interleavings {
     environment: TestEnvironmentBuilder,
     cases: usize,
     seed: u64,
+    crashes: usize,
 }
 
 /// An order of things in which a test fails.
+///
+/// See the example of [`Interleavings::crashes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterleavingFailure {
     /// The seed of the case that failed first.
@@ -74,6 +78,7 @@ impl Interleavings {
             environment,
             cases: 100,
             seed: 0,
+            crashes: 0,
         }
     }
 
@@ -86,6 +91,54 @@ impl Interleavings {
     /// From which number the orders are drawn. The same number, the same orders.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// How many times the node may die in each case, at a moment that is chosen like
+    /// everything else: also when an activity has run and its result is not stored,
+    /// so that it runs again. Never unless it is set.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext, Registry};
+    /// use durable_testkit::{Interleavings, TestEnvironment};
+    ///
+    /// const CHARGE: Activity<u64, ()> = Activity::new("charge");
+    /// const ORDER: Orchestration<u64, ()> = Orchestration::new("order");
+    ///
+    /// async fn order(ctx: OrchestrationContext, price: u64) -> Result<(), Failure> {
+    ///     ctx.activity(CHARGE, &price).await
+    /// }
+    ///
+    /// static CHARGED: AtomicU64 = AtomicU64::new(0);
+    ///
+    /// let registry = Registry::builder().orchestration(ORDER, order).build()?;
+    /// // It has no idea that it may be called again.
+    /// let env = TestEnvironment::builder(registry).replace_activity(CHARGE, |price| async move {
+    ///     CHARGED.fetch_add(price, Ordering::Relaxed);
+    ///     Ok(())
+    /// });
+    /// let charged_once = async |env: &TestEnvironment| {
+    ///     CHARGED.store(0, Ordering::Relaxed);
+    ///     let order = env.start(ORDER, "order-7", &7).await.unwrap();
+    ///     env.wait(&order).await.unwrap();
+    ///     assert_eq!(CHARGED.load(Ordering::Relaxed), 7);
+    /// };
+    /// Interleavings::of(env.clone()).check(charged_once);
+    /// let failure = Interleavings::of(env).crashes(1).search(charged_once).unwrap_err();
+    /// assert_eq!(
+    ///     failure.order,
+    ///     [
+    ///         "activity `charge` of `order-7` runs (event 2), and the node dies before its \
+    ///          result is stored",
+    ///         "activity `charge` of `order-7` runs (event 2)",
+    ///     ]
+    /// );
+    /// # Ok::<(), durable_runtime::RegistryError>(())
+    /// ```
+    pub fn crashes(mut self, most: usize) -> Self {
+        self.crashes = most;
         self
     }
 
@@ -111,7 +164,7 @@ impl Interleavings {
             let then = if case == 0 {
                 Then::TheFirst
             } else {
-                Then::AtRandom(seed)
+                Then::AtRandom(Random::new(seed))
             };
             let ran = self.run(Vec::new(), then, &test);
             if ran.failure.is_some() {
@@ -192,7 +245,11 @@ impl Interleavings {
         then: Then,
         test: &impl AsyncFn(&TestEnvironment),
     ) -> Case {
-        let choices = Choices { prescribed, then };
+        let choices = Choices {
+            prescribed,
+            then,
+            crashes: self.crashes,
+        };
         let mut chosen = Vec::new();
         let environment = self.environment.clone().conducted(choices);
         let result = catch_unwind(AssertUnwindSafe(|| {

@@ -17,6 +17,7 @@ mod gate;
 mod interleaving;
 mod moment;
 mod watch;
+mod watched;
 
 pub use builder::TestEnvironmentBuilder;
 pub use env::TestEnvironment;

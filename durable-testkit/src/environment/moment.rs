@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use durable_core::{Event, EventId, EventKind, HistoryEntry, InstanceId, Name};
+use durable_core::provider::WorkKey;
+use durable_core::{Event, EventId, EventKind, InstanceId, Name};
+
+use super::watched::Recorded;
 
 /// A point in the life of an instance: the event at which it has come there.
 ///
@@ -10,14 +13,22 @@ use durable_core::{Event, EventId, EventKind, HistoryEntry, InstanceId, Name};
 /// use durable_core::EventKind;
 /// use durable_testkit::AtEvent;
 ///
-/// let second_charge = AtEvent::of_kind(EventKind::ActivityCompleted).of("order-7").nth(2);
-/// assert_eq!(second_charge.to_string(), "ActivityCompleted of `order-7`, number 2");
+/// let second_charge = AtEvent::of_kind(EventKind::ActivityCompleted)
+///     .named("charge")
+///     .of("order-7")
+///     .nth(2);
+/// assert_eq!(
+///     second_charge.to_string(),
+///     "ActivityCompleted `charge` of `order-7`, number 2"
+/// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtEvent {
     instance: Option<InstanceId>,
     kind: Option<EventKind>,
     event_id: Option<EventId>,
+    /// The call that it is the result of.
+    call: Option<WorkKey>,
     name: Option<Name>,
     nth: usize,
 }
@@ -39,11 +50,26 @@ impl AtEvent {
         }
     }
 
+    /// The result of this activity call.
+    pub(super) fn result_of(call: &WorkKey) -> Self {
+        Self {
+            instance: Some(call.instance.clone()),
+            call: Some(call.clone()),
+            ..Self::any()
+        }
+    }
+
+    /// Whether the result of this very activity call is meant.
+    pub(super) fn is_result_of(&self, call: &WorkKey) -> bool {
+        self.call.as_ref() == Some(call)
+    }
+
     fn any() -> Self {
         Self {
             instance: None,
             kind: None,
             event_id: None,
+            call: None,
             name: None,
             nth: 1,
         }
@@ -57,7 +83,8 @@ impl AtEvent {
     }
 
     /// Only events of this name: of an activity, a child, an external event, a
-    /// side effect or a promise.
+    /// side effect or a promise. What completes, fails or cancels something has the
+    /// name of what it completes.
     #[must_use]
     pub fn named(mut self, name: impl Into<Name>) -> Self {
         self.name = Some(name.into());
@@ -72,18 +99,34 @@ impl AtEvent {
         self
     }
 
-    /// Whether it is one of the events that are meant.
-    fn matches(&self, instance: &InstanceId, entry: &HistoryEntry) -> bool {
-        let event = &entry.event;
-        self.instance.as_ref().is_none_or(|id| id == instance)
+    /// Whether it is one of the events that are meant; `named` says which name an event
+    /// goes by.
+    fn matches<'a>(
+        &self,
+        recorded: &'a Recorded,
+        named: impl FnOnce(&'a Recorded) -> Option<&'a Name>,
+    ) -> bool {
+        let event = &recorded.entry.event;
+        let is_result = |call: &WorkKey| {
+            call.execution_id == recorded.execution_id
+                && event.source_event_id() == Some(call.event_id)
+        };
+        self.instance
+            .as_ref()
+            .is_none_or(|id| *id == recorded.instance)
             && self.kind.is_none_or(|kind| kind == event.kind())
             && self.event_id.is_none_or(|id| id == event.event_id())
-            && (self.name.is_none() || self.name.as_ref() == name_of(event))
+            && self.call.as_ref().is_none_or(is_result)
+            && (self.name.is_none() || self.name.as_ref() == named(recorded))
     }
 
     /// Counts down; whether the moment has come.
-    pub(super) fn has_come(&mut self, instance: &InstanceId, entry: &HistoryEntry) -> bool {
-        if !self.matches(instance, entry) {
+    pub(super) fn has_come<'a>(
+        &mut self,
+        recorded: &'a Recorded,
+        named: impl FnOnce(&'a Recorded) -> Option<&'a Name>,
+    ) -> bool {
+        if !self.matches(recorded, named) {
             return false;
         }
         self.nth = self.nth.saturating_sub(1);
@@ -105,10 +148,11 @@ impl From<EventId> for AtEvent {
 
 impl fmt::Display for AtEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.kind, self.event_id) {
-            (Some(kind), _) => kind.fmt(f)?,
-            (None, Some(event_id)) => write!(f, "event {event_id}")?,
-            (None, None) => f.write_str("any event")?,
+        match (self.kind, self.event_id, &self.call) {
+            (Some(kind), ..) => kind.fmt(f)?,
+            (None, Some(event_id), _) => write!(f, "event {event_id}")?,
+            (None, None, Some(call)) => write!(f, "the result of event {}", call.event_id)?,
+            (None, None, None) => f.write_str("any event")?,
         }
         if let Some(name) = &self.name {
             write!(f, " `{name}`")?;
@@ -123,7 +167,24 @@ impl fmt::Display for AtEvent {
     }
 }
 
-fn name_of(event: &Event) -> Option<&Name> {
+/// The name that an event goes by: its own, or that of the earlier event that it is
+/// about.
+pub(super) fn name_of<'a>(
+    recorded: &'a Recorded,
+    earlier: &mut dyn DoubleEndedIterator<Item = &'a Recorded>,
+) -> Option<&'a Name> {
+    let Some(source) = recorded.entry.event.source_event_id() else {
+        return own_name(&recorded.entry.event);
+    };
+    let is_source = |candidate: &&Recorded| {
+        candidate.instance == recorded.instance
+            && candidate.execution_id == recorded.execution_id
+            && candidate.entry.event_id() == source
+    };
+    own_name(&earlier.rev().find(is_source)?.entry.event)
+}
+
+fn own_name(event: &Event) -> Option<&Name> {
     match event {
         Event::OrchestrationStarted { name, .. }
         | Event::ActivityScheduled { name, .. }

@@ -23,6 +23,41 @@ use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::{Expectations, Seen, Workload};
 
 /// Something that must hold whatever goes wrong.
+///
+/// ```
+/// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+/// # const GREET: Orchestration<String, String> = Orchestration::new("greet");
+/// # async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
+/// use durable_testkit::{Breach, Invariant, MemoryProvider, Seen, Simulation, Workload};
+///
+/// /// No turn records more than ten events.
+/// struct SmallTurns;
+///
+/// impl Invariant for SmallTurns {
+///     fn name(&self) -> &'static str {
+///         "turns_are_small"
+///     }
+///
+///     fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+///         match seen {
+///             Seen::Committed { turn, .. } if turn.events.len() > 10 => {
+///                 let what = format!("{} events in one turn", turn.events.len());
+///                 Err(Breach::of(&turn.lease.instance, what))
+///             }
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+///
+/// # let workload = Workload::new(registry, |client| async move {
+/// #     client.start(GREET, "greet-1", &"Ada".to_owned()).await.map(drop)
+/// # });
+/// Simulation::new(7).invariant(SmallTurns).run(workload).assert_ok();
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 pub trait Invariant: Send + 'static {
     /// Its name, in reports.
     fn name(&self) -> &'static str;
@@ -47,6 +82,13 @@ pub trait Invariant: Send + 'static {
 }
 
 /// How an invariant was broken.
+///
+/// ```
+/// use durable_testkit::Breach;
+///
+/// let breach = Breach::of(&"order-7".into(), "it was charged twice");
+/// assert_eq!(breach.to_string(), "`order-7`: it was charged twice");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
     /// The instance that it is about.

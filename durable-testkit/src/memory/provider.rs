@@ -17,6 +17,18 @@ use super::snapshot::Snapshot;
 use super::state::State;
 
 /// How a [`MemoryProvider`] is set up.
+///
+/// ```
+/// use durable_core::Limits;
+/// use durable_testkit::{MemoryOptions, MemoryProvider};
+///
+/// let store = MemoryProvider::with_options(MemoryOptions {
+///     limits: Limits { max_payload_bytes: 1_000, ..Limits::default() },
+///     messages_per_fetch: 1,
+///     ..MemoryOptions::default()
+/// });
+/// assert!(store.snapshot().instances.is_empty());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryOptions {
     /// The largest names and payloads that it accepts.
@@ -28,6 +40,8 @@ pub struct MemoryOptions {
 }
 
 /// Whose time a store goes by.
+///
+/// See the example of [`Clock`](crate::Clock).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StoreClock {
     /// The caller's `now_ms`, as long as it does not run backwards.

@@ -14,6 +14,22 @@ use super::queue::Work;
 use super::state::{Instance, State};
 
 /// Everything that a [`MemoryProvider`](crate::MemoryProvider) holds.
+///
+/// ```
+/// use durable_core::provider::{IdReuse, Provider};
+/// use durable_testkit::{MemoryProvider, start_message};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let store = MemoryProvider::new();
+/// let message = start_message("start-1");
+/// let _ = store.start(&"order-7".into(), message, IdReuse::Refuse, 1_000).await?;
+/// let snapshot = store.snapshot();
+/// assert_eq!(snapshot.now_ms, 1_000);
+/// assert_eq!(snapshot.instances[&"order-7".into()].inbox.len(), 1);
+/// assert!(snapshot.work.is_empty() && snapshot.timers.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
     /// The store's time.

@@ -7,6 +7,9 @@ use std::fmt;
 use durable_core::provider::IdReuse;
 
 /// A sequence of calls. It prints as one call a line.
+///
+/// It prints as one line for each call; see the example of
+/// [`ModelFailure`](crate::ModelFailure).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Script(pub(super) Vec<Op>);
 

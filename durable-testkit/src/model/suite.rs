@@ -161,6 +161,33 @@ impl fmt::Debug for ModelTest {
 }
 
 /// A script on which a provider and the model differ.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use durable_core::provider::{FiredTimers, Provider, ProviderError};
+/// use durable_testkit::{Layer, Layered, MemoryProvider, ModelTest};
+///
+/// /// A store whose timers never fire.
+/// struct Sleepy(MemoryProvider);
+///
+/// #[async_trait]
+/// impl Layer for Sleepy {
+///     type Inner = MemoryProvider;
+///
+///     fn inner(&self) -> &MemoryProvider {
+///         &self.0
+///     }
+///
+///     async fn fire_timers(&self, _: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(0, now_ms).await
+///     }
+/// }
+///
+/// let test = ModelTest::new(|| async { Layered(Sleepy(MemoryProvider::new())) });
+/// let failure = test.run().unwrap_err();
+/// assert_ne!(failure.divergence.model, failure.divergence.provider);
+/// assert!(failure.to_string().contains(&failure.script.to_string()));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ModelFailure {
     /// The shortest script that was found.
@@ -170,6 +197,8 @@ pub struct ModelFailure {
 }
 
 /// Two answers that should be equal.
+///
+/// See the example of [`ModelFailure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     /// Which call of the script.

@@ -13,6 +13,13 @@ use durable_core::{EventId, ExecutionId, History, InstanceId};
 const PAGE: usize = 1_000;
 
 /// Why a file could not be read or written.
+///
+/// ```
+/// use durable_testkit::{HistoryFileError, read_histories};
+///
+/// let error = read_histories("there/is/no/such/file.json").unwrap_err();
+/// assert!(matches!(error, HistoryFileError::Io(_)));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HistoryFileError {
@@ -23,6 +30,8 @@ pub enum HistoryFileError {
 }
 
 /// Reads the histories of a file: a list of histories, or a single one.
+///
+/// See the example of [`write_histories`].
 pub fn read_histories(path: impl AsRef<Path>) -> Result<Vec<History>, HistoryFileError> {
     let text = fs::read_to_string(path).map_err(HistoryFileError::Io)?;
     let is_list = text.trim_start().starts_with('[');
@@ -35,6 +44,17 @@ pub fn read_histories(path: impl AsRef<Path>) -> Result<Vec<History>, HistoryFil
 }
 
 /// Writes the histories of an instance to a file; what was there is replaced.
+///
+/// ```
+/// use durable_testkit::{HistoryBuilder, read_histories, write_histories};
+///
+/// let history = HistoryBuilder::new("order-7").started("order", &7).returned(&7).build()?;
+/// let path = std::env::temp_dir().join(format!("written-{}.json", std::process::id()));
+/// write_histories(&path, &[history.clone()])?;
+/// assert_eq!(read_histories(&path)?, [history]);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_histories(
     path: impl AsRef<Path>,
     histories: &[History],
@@ -44,6 +64,14 @@ pub fn write_histories(
 }
 
 /// The text of a file of histories: indented, with a line end at its end.
+///
+/// ```
+/// use durable_testkit::{HistoryBuilder, histories_to_json};
+///
+/// let history = HistoryBuilder::new("order-7").started("order", &7).build()?;
+/// assert!(histories_to_json(&[history])?.contains("order-7"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn histories_to_json(histories: &[History]) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(histories)?;
     text.push('\n');

@@ -9,6 +9,31 @@ use durable_runtime::{ReplayFailure, Replayed};
 use serde::{Deserialize, Serialize};
 
 /// What became of every history.
+///
+/// ```
+/// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext, Registry};
+/// use durable_testkit::{HistoryBuilder, ReplayOutcome, ReplaySource, ReplayTester};
+///
+/// const PAY: Activity<u64, ()> = Activity::new("pay");
+/// const ORDER: Orchestration<u64, ()> = Orchestration::new("order");
+///
+/// /// It called `charge` when the history was written.
+/// async fn order(ctx: OrchestrationContext, price: u64) -> Result<(), Failure> {
+///     ctx.activity(PAY, &price).await
+/// }
+///
+/// let registry = Registry::builder().orchestration(ORDER, order).build()?;
+/// let history = HistoryBuilder::new("order-7")
+///     .started("order", &7)
+///     .activity("charge", &7)
+///     .build()?;
+/// let report = ReplayTester::new(registry).history(history).run();
+/// assert!(!report.is_ok());
+/// let entry = report.failures().next().unwrap();
+/// assert_eq!(entry.source, ReplaySource::Given);
+/// assert!(matches!(entry.outcome, ReplayOutcome::Violation { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[must_use = "a replay test that nobody looks at finds nothing"]
 pub struct ReplayReport {
@@ -17,6 +42,8 @@ pub struct ReplayReport {
 }
 
 /// What became of one history.
+///
+/// See the example of [`ReplayReport`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayEntry {
     /// Where it came from.
@@ -32,6 +59,8 @@ pub struct ReplayEntry {
 }
 
 /// Where a history came from.
+///
+/// See the example of [`ReplayReport`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplaySource {
     /// The caller gave it.
@@ -43,6 +72,8 @@ pub enum ReplaySource {
 }
 
 /// What became of a history.
+///
+/// See the example of [`ReplayReport`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result")]
 #[non_exhaustive]

@@ -9,9 +9,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::plan::{Fault, FaultPlan};
-use super::random::{SimRandom, Stream};
 use super::scope::FaultPlace;
 use super::world::{Phase, World};
+use crate::random::{Random, Stream};
 
 /// A life of a node, or the client, which lives for ever.
 pub(crate) struct Life {
@@ -148,7 +148,7 @@ impl Life {
 }
 
 fn draw_fate(
-    random: &mut SimRandom,
+    random: &mut Random,
     plan: &FaultPlan,
     kind: LifeKind,
     may_repeat: bool,

@@ -18,7 +18,6 @@ mod link;
 mod node;
 mod node_start;
 mod plan;
-mod random;
 mod report;
 mod scope;
 mod seen;

@@ -13,9 +13,9 @@ use super::life::{Life, LifeKind};
 use super::link::Link;
 use super::node_start::{Code, KillSwitch, NodeStart};
 use super::plan::Fault;
-use super::random::Stream;
 use super::scope::FaultPlace;
 use super::world::{Phase, World};
+use crate::random::Stream;
 
 /// What a node is made of, life after life.
 pub(crate) struct SimNode {

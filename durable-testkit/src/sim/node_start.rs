@@ -7,14 +7,16 @@ use durable_runtime::{Registry, RuntimeOptions};
 
 use super::life::Life;
 use super::plan::Fault;
-use super::random::Stream;
 use super::world::World;
+use crate::random::Stream;
 
 /// What a node runs, life after life.
 pub(crate) type Code = Arc<dyn Fn(&mut NodeStart) -> Registry + Send + Sync>;
 
 /// A node of a simulation that is about to begin a life: the workload looks at it
 /// and says what it runs; see [`Workload::on_nodes`](crate::Workload::on_nodes).
+///
+/// See the example of [`Workload::on_nodes`](crate::Workload::on_nodes).
 pub struct NodeStart {
     pub(crate) number: usize,
     pub(crate) life: u64,
@@ -58,6 +60,49 @@ impl fmt::Debug for NodeStart {
 
 /// Takes one life of a simulated node down, as an activity that overruns its memory
 /// would.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// use durable_runtime::{
+///     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
+/// };
+/// use durable_testkit::{Fault, FaultPlan, KillSwitch, Simulation, Workload};
+///
+/// const BLAST: Activity<(), ()> = Activity::new("blast");
+/// const BLASTER: Orchestration<(), ()> = Orchestration::new("blaster");
+///
+/// async fn blaster(ctx: OrchestrationContext, _: ()) -> Result<(), Failure> {
+///     ctx.activity(BLAST, &()).await
+/// }
+///
+/// /// Takes the first node down that runs it.
+/// fn code(is_armed: &Arc<AtomicBool>, kill: Option<KillSwitch>) -> Registry {
+///     let is_armed = Arc::clone(is_armed);
+///     let blast = move |_: ActivityContext, ()| {
+///         let (is_armed, kill) = (Arc::clone(&is_armed), kill.clone());
+///         async move {
+///             if let Some(kill) = kill.filter(|_| is_armed.swap(false, Ordering::Relaxed)) {
+///                 kill.pull().await;
+///             }
+///             Ok::<(), Failure>(())
+///         }
+///     };
+///     let registry = Registry::builder().activity(BLAST, blast);
+///     registry.orchestration(BLASTER, blaster).build().unwrap()
+/// }
+///
+/// let is_armed = Arc::new(AtomicBool::new(true));
+/// let workload = Workload::new(code(&is_armed, None), |client| async move {
+///     client.expect_output("blaster-1", &());
+///     client.start(BLASTER, "blaster-1", &()).await.map(drop)
+/// });
+/// let workload = workload.on_nodes(1, move |node| code(&is_armed, Some(node.kill_switch())));
+/// let report = Simulation::new(7).faults(FaultPlan::NONE).run(workload);
+/// report.assert_ok();
+/// assert_eq!(report.faults[&Fault::Killed], 1);
+/// ```
 #[derive(Clone)]
 pub struct KillSwitch {
     world: Arc<World>,

@@ -5,10 +5,25 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::random::SimRandom;
+use crate::random::Random;
 
 /// How often things go wrong. Counts are out of ten thousand calls to the store,
 /// unless they say something else.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use durable_testkit::FaultPlan;
+///
+/// // Nothing but nodes that die often.
+/// let plan = FaultPlan {
+///     life: Some(Duration::from_secs(5)),
+///     longest_outage: Duration::from_secs(1),
+///     ..FaultPlan::NONE
+/// };
+/// assert_eq!(plan.lost_answer, 0);
+/// assert_eq!(FaultPlan::drawn(7), FaultPlan::drawn(7));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultPlan {
     /// The store says that nothing happened, and nothing did.
@@ -70,7 +85,7 @@ impl FaultPlan {
     /// says: what hides behind one fault shows where another one is rare.
     pub fn drawn(seed: u64) -> Self {
         // Another stream than the one of the run itself.
-        let mut random = SimRandom::new(!seed);
+        let mut random = Random::new(!seed);
         let mut plan = Self::default();
         let counts = [
             &mut plan.unavailable,
@@ -134,6 +149,12 @@ impl Default for FaultPlan {
 }
 
 /// Something that went wrong.
+///
+/// ```
+/// use durable_testkit::Fault;
+///
+/// assert_eq!(Fault::LostAnswer.to_string(), "answer lost");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Fault {

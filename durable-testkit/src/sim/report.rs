@@ -14,6 +14,25 @@ use crate::memory::Snapshot;
 const SHOWN_LINES: usize = 150;
 
 /// What a simulation came to.
+///
+/// ```
+/// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+/// # const GREET: Orchestration<String, String> = Orchestration::new("greet");
+/// # async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
+/// use durable_testkit::{Simulation, Workload};
+///
+/// # let workload = Workload::new(registry, |client| async move {
+/// #     client.start(GREET, "greet-1", &"Ada".to_owned()).await.map(drop)
+/// # });
+/// let report = Simulation::new(7).run(workload);
+/// report.assert_ok();
+/// assert_eq!(report.snapshot.instances.len(), 1);
+/// assert_eq!(report.command(), "cargo xtask sim --seed 7");
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct SimReport {
@@ -42,6 +61,8 @@ pub struct SimReport {
 }
 
 /// A broken invariant.
+///
+/// [`SimReport::failure`] has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimFailure {
     /// The name of the invariant.

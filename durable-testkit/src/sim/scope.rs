@@ -114,6 +114,13 @@ impl FromStr for SimScope {
 }
 
 /// A text that is no scope.
+///
+/// ```
+/// use durable_testkit::SimScope;
+///
+/// let error = "nodes=two".parse::<SimScope>().unwrap_err();
+/// assert_eq!(error.field, "nodes=two");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimScopeError {
     /// The field that makes no sense.

@@ -8,6 +8,8 @@ use durable_core::provider::{
 };
 
 /// An answer of the store.
+///
+/// See the example of [`Invariant`](crate::Invariant).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Seen<'a> {

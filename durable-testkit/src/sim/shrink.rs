@@ -40,7 +40,7 @@ use super::scope::SimScope;
 ///     Simulation::new(7).scope(scope).run(workload())
 /// });
 /// let smallest = smallest.map(|report| report.scope.to_string());
-/// assert_eq!(smallest.as_deref(), Some("nodes=1 parts=6 faults="));
+/// assert_eq!(smallest.as_deref(), Some("nodes=1 parts=8 faults="));
 /// # Ok::<(), durable_runtime::RegistryError>(())
 /// ```
 pub fn smallest_failure(

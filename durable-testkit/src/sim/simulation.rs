@@ -12,13 +12,13 @@ use super::clock::SimClock;
 use super::expect::Expectations;
 use super::node::SimNode;
 use super::plan::FaultPlan;
-use super::random::{SimRandom, Stream};
 use super::report::{SimFailure, SimReport};
 use super::scope::SimScope;
 use super::workload::{SimClient, Workload};
 use super::world::{Phase, World, WorldLimits};
 use crate::invariant::{self, Breach, Invariant};
 use crate::memory::{MemoryOptions, MemoryProvider};
+use crate::random::{Random, Stream};
 
 type AroundStore = Box<dyn FnOnce(MemoryProvider) -> Arc<dyn Provider>>;
 
@@ -282,7 +282,7 @@ impl Simulation {
 
 /// Small numbers, so that the limits are felt. The faults of a simulation are no
 /// reason to set anything aside.
-fn drawn_options(random: &mut SimRandom) -> RuntimeOptions {
+fn drawn_options(random: &mut Random) -> RuntimeOptions {
     let mut below = |bound| usize::try_from(random.below(bound)).unwrap_or(0);
     RuntimeOptions {
         max_turns: 1 + below(6),

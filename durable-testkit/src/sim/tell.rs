@@ -63,6 +63,9 @@ fn turn_text(turn: &TurnCommit) -> String {
     if let Some(status) = &turn.update.status {
         text.push_str(&format!(" {}", status.kind()));
     }
+    if turn.update.blocked.is_some() {
+        text.push_str(" blocked");
+    }
     if turn.keep_lease {
         text.push_str(" keeps");
     }

@@ -9,6 +9,8 @@ use durable_core::InstanceId;
 use super::plan::Fault;
 
 /// One thing that happened.
+///
+/// See the example of [`Timeline`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimelineEntry {
     /// When, since the simulation began.
@@ -37,6 +39,26 @@ impl fmt::Display for TimelineEntry {
 }
 
 /// Everything that happened.
+///
+/// ```
+/// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+/// # const GREET: Orchestration<String, String> = Orchestration::new("greet");
+/// # async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
+/// use durable_testkit::{Simulation, Workload};
+///
+/// # let workload = Workload::new(registry, |client| async move {
+/// #     client.start(GREET, "greet-1", &"Ada".to_owned()).await.map(drop)
+/// # });
+/// let report = Simulation::new(7).run(workload);
+/// let timeline = &report.timeline;
+/// assert!(timeline.entries().iter().any(|entry| entry.what == "commit"));
+/// let excerpt = timeline.excerpt(Some(&"greet-1".into()), 100);
+/// assert!(excerpt.contains("greet-1"));
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Timeline {
     entries: Vec<TimelineEntry>,

@@ -8,6 +8,27 @@ use super::plan::Fault;
 use super::report::SimReport;
 
 /// What many simulations came to.
+///
+/// ```
+/// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+/// # const GREET: Orchestration<String, String> = Orchestration::new("greet");
+/// # async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
+/// use durable_testkit::{SimTotals, Simulation, Workload};
+///
+/// # let workload = || Workload::new(registry.clone(), |client| async move {
+/// #     client.start(GREET, "greet-1", &"Ada".to_owned()).await.map(drop)
+/// # });
+/// let mut totals = SimTotals::default();
+/// for seed in 0..3 {
+///     totals.add(&Simulation::new(seed).run(workload()));
+/// }
+/// assert_eq!(totals.seeds, 3);
+/// assert!(totals.broken.is_empty());
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SimTotals {
     /// How many there were.

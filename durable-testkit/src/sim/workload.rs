@@ -18,14 +18,17 @@ use super::expect::{Expectations, Expected};
 use super::life::{Life, LifeKind};
 use super::link::Link;
 use super::node_start::{Code, NodeStart};
-use super::random::Stream;
 use super::world::World;
+use crate::random::Stream;
 
 type Drive = Box<
     dyn FnOnce(SimClient) -> Pin<Box<dyn Future<Output = Result<(), ClientError>> + Send>> + Send,
 >;
 
 /// Code to be run, and what a client does with it.
+///
+/// See the examples of [`Simulation`](crate::Simulation) and
+/// [`on_nodes`](Self::on_nodes).
 #[must_use = "a workload runs in a simulation"]
 pub struct Workload {
     /// What everything must replay on.
@@ -109,6 +112,36 @@ impl fmt::Debug for Workload {
 }
 
 /// How often each activity did what it is there for.
+///
+/// ```
+/// use durable_runtime::{
+///     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
+/// };
+/// use durable_testkit::{Effects, Simulation, Workload};
+///
+/// const CHARGE: Activity<u64, u64> = Activity::new("charge");
+/// const ORDER: Orchestration<u64, u64> = Orchestration::new("order");
+///
+/// async fn order(ctx: OrchestrationContext, price: u64) -> Result<u64, Failure> {
+///     ctx.activity(CHARGE, &price).await
+/// }
+///
+/// let effects = Effects::default();
+/// let noted = effects.clone();
+/// let registry = Registry::builder()
+///     .orchestration(ORDER, order)
+///     .activity(CHARGE, move |ctx: ActivityContext, price: u64| {
+///         noted.note(&ctx);
+///         async move { Ok::<_, Failure>(price) }
+///     })
+///     .build()?;
+/// let workload = Workload::new(registry, |client| async move {
+///     client.expect_output("order-7", &7u64);
+///     client.start(ORDER, "order-7", &7).await.map(drop)
+/// });
+/// Simulation::new(7).run(workload.effects(&effects)).assert_ok();
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Effects {
     counts: Arc<Mutex<BTreeMap<WorkKey, u64>>>,
@@ -131,6 +164,29 @@ impl Effects {
 
 /// The client of a simulation. Its requests are lost, doubled and delayed like any
 /// other, and sent again until the store has answered.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+/// # const GREET: Orchestration<String, String> = Orchestration::new("greet");
+/// # async fn greet(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+/// #     Ok(format!("Hello, {name}!"))
+/// # }
+/// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
+/// use durable_testkit::{Simulation, Workload};
+///
+/// let workload = Workload::new(registry, |client| async move {
+///     for (number, client) in client.parts(3) {
+///         client.sleep(Duration::from_secs(client.below(60))).await;
+///         let id = format!("greet-{number}");
+///         client.expect_output(id.as_str(), &"Hello, Ada!");
+///         client.start(GREET, id, &"Ada".to_owned()).await?;
+///     }
+///     Ok(())
+/// });
+/// Simulation::new(7).run(workload).assert_ok();
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Clone)]
 pub struct SimClient {
     client: Client,

@@ -14,12 +14,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::plan::{Fault, FaultPlan};
-use super::random::Stream;
 use super::scope::{FaultPlace, SimScope};
 use super::seen::Seen;
 use super::timeline::{Timeline, TimelineEntry};
 use crate::invariant::{Breach, Invariant};
 use crate::memory::{MemoryProvider, Snapshot};
+use crate::random::Stream;
 
 /// Where a simulation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

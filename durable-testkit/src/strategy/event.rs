@@ -23,6 +23,16 @@ macro_rules! event {
 }
 
 /// Any entry.
+///
+/// ```
+/// use durable_testkit::strategy::any_entry;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let entry = any_entry().new_tree(&mut runner).unwrap().current();
+/// assert_eq!(entry.event_id(), entry.event.event_id());
+/// ```
 pub fn any_entry() -> impl Strategy<Value = HistoryEntry> {
     (any_number(), any_event()).prop_map(|(recorded_at_ms, event)| HistoryEntry {
         recorded_at_ms,
@@ -31,11 +41,33 @@ pub fn any_entry() -> impl Strategy<Value = HistoryEntry> {
 }
 
 /// Any event of any kind.
+///
+/// ```
+/// use durable_testkit::strategy::any_event;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let event = any_event().new_tree(&mut runner).unwrap().current();
+/// assert!(event.is_input() || event.is_output() || event.is_terminal());
+/// ```
 pub fn any_event() -> impl Strategy<Value = Event> {
     Union::new(EventKind::ALL.iter().copied().filter_map(any_event_of))
 }
 
 /// Any event of this kind; `None` for a kind that is newer than this crate.
+///
+/// ```
+/// use durable_core::EventKind;
+/// use durable_testkit::strategy::any_event_of;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let timers = any_event_of(EventKind::TimerFired).unwrap();
+/// let timer = timers.new_tree(&mut runner).unwrap().current();
+/// assert_eq!(timer.kind(), EventKind::TimerFired);
+/// ```
 pub fn any_event_of(kind: EventKind) -> Option<BoxedStrategy<Event>> {
     Some(match kind {
         EventKind::OrchestrationStarted => event!(OrchestrationStarted {
@@ -155,6 +187,16 @@ pub fn any_event_of(kind: EventKind) -> Option<BoxedStrategy<Event>> {
 
 /// Any number, often one where the length of its encoding changes or where a
 /// floating point number would lose it.
+///
+/// ```
+/// use durable_testkit::strategy::any_number;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let number = any_number().new_tree(&mut runner).unwrap().current();
+/// assert!(number.checked_sub(number) == Some(0));
+/// ```
 pub fn any_number() -> impl Strategy<Value = u64> {
     const EDGES: &[u64] = &[
         0,
@@ -216,6 +258,16 @@ fn any_failure_kind() -> impl Strategy<Value = FailureKind> {
 }
 
 /// Any failure.
+///
+/// ```
+/// use durable_testkit::strategy::any_failure;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let failure = any_failure().new_tree(&mut runner).unwrap().current();
+/// assert_eq!(failure, failure.clone());
+/// ```
 pub fn any_failure() -> impl Strategy<Value = Failure> {
     (any_failure_kind(), any_text(), of(text()), any::<bool>()).prop_map(
         |(kind, message, details, retryable)| Failure {

@@ -42,6 +42,16 @@ enum End {
 }
 
 /// Any history that a run can have written.
+///
+/// ```
+/// use durable_testkit::strategy::valid_history;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let history = valid_history().new_tree(&mut runner).unwrap().current();
+/// assert_eq!(history.validate(), Ok(()));
+/// ```
 pub fn valid_history() -> impl Strategy<Value = History> {
     let end = prop_oneof![
         Just(End::Open),

@@ -16,12 +16,28 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 use serde::{Deserialize, Serialize};
 
 /// Carries out a [`Program`] and returns what it saw, in its order.
+///
+/// See the example of [`Program`].
 pub const PROGRAM: Orchestration<Program, Vec<String>> = Orchestration::new("program");
 
 /// Takes its time, then returns what it was called with.
 const WORK: Activity<(u64, u64), u64> = Activity::new("work");
 
 /// What an orchestration does.
+///
+/// ```
+/// use durable_testkit::TestEnvironment;
+/// use durable_testkit::strategy::{PROGRAM, Program, Step, program_registry};
+///
+/// let program = Program {
+///     steps: vec![Step::All(vec![Step::Work(5), Step::Sleep(3)]), Step::Record],
+/// };
+/// TestEnvironment::builder(program_registry()?).run(async |env| {
+///     let run = env.start(PROGRAM, "program-1", &program).await.unwrap();
+///     assert!(!env.wait(&run).await.unwrap().is_empty());
+/// });
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// One after the other.
@@ -29,6 +45,8 @@ pub struct Program {
 }
 
 /// One thing that an orchestration does.
+///
+/// See the example of [`Program`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Step {
@@ -53,6 +71,8 @@ pub enum Step {
 }
 
 /// What runs programs: [`PROGRAM`] and what it calls.
+///
+/// See the example of [`Program`].
 pub fn program_registry() -> Result<Registry, RegistryError> {
     Registry::builder()
         .orchestration(PROGRAM, program)
@@ -61,6 +81,16 @@ pub fn program_registry() -> Result<Registry, RegistryError> {
 }
 
 /// Any program.
+///
+/// ```
+/// use durable_testkit::strategy::any_program;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let program = any_program().new_tree(&mut runner).unwrap().current();
+/// assert!(!program.steps.is_empty());
+/// ```
 pub fn any_program() -> impl Strategy<Value = Program> {
     vec(any_step(), 1..6).prop_map(|steps| Program { steps })
 }

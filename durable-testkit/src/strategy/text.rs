@@ -5,6 +5,12 @@ use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::sample::select;
 
 /// Texts that have broken something somewhere.
+///
+/// ```
+/// use durable_testkit::strategy::NASTY_TEXTS;
+///
+/// assert!(NASTY_TEXTS.contains(&"null"));
+/// ```
 pub const NASTY_TEXTS: &[&str] = &[
     " ",
     "\0",
@@ -27,6 +33,16 @@ pub const NASTY_TEXTS: &[&str] = &[
 ];
 
 /// Any text: nasty, random over all of Unicode, long, or none.
+///
+/// ```
+/// use durable_testkit::strategy::any_text;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let text = any_text().new_tree(&mut runner).unwrap().current();
+/// assert_eq!(text, text.clone());
+/// ```
 pub fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => any_name(),
@@ -36,6 +52,16 @@ pub fn any_text() -> impl Strategy<Value = String> {
 }
 
 /// Any text that can be a name: short and not empty.
+///
+/// ```
+/// use durable_testkit::strategy::any_name;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let name = any_name().new_tree(&mut runner).unwrap().current();
+/// assert!(!name.is_empty());
+/// ```
 pub fn any_name() -> impl Strategy<Value = String> {
     prop_oneof![
         1 => select(NASTY_TEXTS).prop_map(String::from),
@@ -45,6 +71,16 @@ pub fn any_name() -> impl Strategy<Value = String> {
 }
 
 /// Any JSON text, nested now and then.
+///
+/// ```
+/// use durable_testkit::strategy::any_payload;
+/// use proptest::strategy::{Strategy, ValueTree};
+/// use proptest::test_runner::TestRunner;
+///
+/// let mut runner = TestRunner::deterministic();
+/// let payload = any_payload().new_tree(&mut runner).unwrap().current();
+/// assert!(serde_json::from_str::<serde_json::Value>(&payload).is_ok());
+/// ```
 pub fn any_payload() -> impl Strategy<Value = String> {
     (any_text(), any::<u64>(), 0_usize..4).prop_map(|(text, number, depth)| {
         let mut json = serde_json::json!({ "text": text, "number": number });

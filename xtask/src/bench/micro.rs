@@ -29,6 +29,11 @@ const BENCHES: &[Bench] = &[
         package: "durable-provider-sqlite",
         target: "sqlite",
     },
+    Bench {
+        name: "redis",
+        package: "durable-provider-redis",
+        target: "redis",
+    },
 ];
 
 /// Runs the named benchmark, or all of them.
@@ -86,7 +91,7 @@ mod tests {
         let error = select(&["cor"]).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no benchmark `cor`; known: core, runtime, sqlite, peers, instructions"
+            "there is no benchmark `cor`; known: core, runtime, sqlite, redis, peers, instructions"
         );
     }
 

@@ -6,6 +6,7 @@ use super::stage::{Stage, Step};
 use crate::bench;
 use crate::no_std;
 use crate::process::Invocation;
+use crate::redis;
 use crate::sim;
 use crate::workspace::Workspace;
 
@@ -28,6 +29,12 @@ pub(crate) const ALL: &[Stage] = &[
         about: "no warning from the compiler or clippy, whatever the features",
         mend: "cargo xtask fix mends a part; the rest by hand",
         steps: clippy,
+    },
+    Stage {
+        name: "redis",
+        about: "redis-server is there for the tests; it is installed where that is possible",
+        mend: "install redis-server; the line above says how",
+        steps: redis::steps,
     },
     Stage {
         name: "test",

@@ -1,16 +1,15 @@
 //! Promise 2, the instance's side: two sessions never hold an instance at once,
 //! and a commit with a lost lease or a wrong tail changes nothing and says which.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use durable_core::provider::{CommitOutcome, Lease};
-use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_core::{EventId, ExecutionId};
 use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::super::failure::{CheckFailure, Checked, ensure, ensure_each_taken_once, ensure_eq};
 use super::super::node::{instance_ids, message_ids};
 use crate::turn::TurnBuilder;
 
@@ -262,17 +261,7 @@ async fn concurrent_fetches_never_share_an_instance(env: Env) -> Checked {
             }
         });
     }
-    let mut taken = Vec::new();
-    for result in tasks.join_all().await {
-        taken.extend(result?);
-    }
-    let distinct: BTreeSet<&InstanceId> = taken.iter().collect();
-    ensure_eq(
-        "instances that were handed out twice",
-        taken.len() - distinct.len(),
-        0,
-    )?;
-    ensure_eq("instances that were handed out", distinct.len(), INSTANCES)
+    ensure_each_taken_once("instances", tasks.join_all().await, INSTANCES)
 }
 
 async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> Checked {

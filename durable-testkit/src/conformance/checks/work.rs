@@ -1,6 +1,5 @@
 //! Promise 6, handing out: work is in one session's hands only, oldest first.
 
-use std::collections::BTreeSet;
 use std::slice;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::super::failure::{CheckFailure, Checked, ensure, ensure_each_taken_once, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -374,15 +373,5 @@ async fn concurrent_fetches_never_share_work(env: Env) -> Checked {
             }
         });
     }
-    let mut taken = Vec::new();
-    for result in tasks.join_all().await {
-        taken.extend(result?);
-    }
-    let distinct: BTreeSet<&WorkKey> = taken.iter().collect();
-    ensure_eq(
-        "items that were handed out twice",
-        taken.len() - distinct.len(),
-        0,
-    )?;
-    ensure_eq("items that were handed out", distinct.len(), ITEMS)
+    ensure_each_taken_once("items", tasks.join_all().await, ITEMS)
 }

@@ -11,20 +11,21 @@ use super::code::{
     SLEEPER, Task,
 };
 use super::drive_uneven as uneven;
+use super::uneven::Mended;
 use crate::sim::workload::SimClient;
 
 pub(super) type Driven = Result<(), ClientError>;
 
-pub(super) async fn drive(client: SimClient) -> Driven {
+pub(super) async fn drive(client: SimClient, mended: Mended) -> Driven {
     let count = 12 + client.below(16);
     let parts = client.parts(count);
     let instances = parts
         .iter()
-        .map(|(number, client)| drive_one(client, *number));
+        .map(|(number, client)| drive_one(client, *number, &mended));
     try_join_all(instances).await.map(drop)
 }
 
-async fn drive_one(client: &SimClient, number: u64) -> Driven {
+async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
     client.sleep(draw_time(client, 300_000)).await;
     match client.below(17) {
         0 => fan_out(client, number).await,
@@ -40,7 +41,7 @@ async fn drive_one(client: &SimClient, number: u64) -> Driven {
         10 => uneven::upgraded(client, number).await,
         11 => uneven::specialist(client, number).await,
         12 => uneven::hazardous(client, number).await,
-        13 => uneven::mended(client, number).await,
+        13 => uneven::mended(client, number, mended).await,
         14 => uneven::purged(client, number).await,
         15 => uneven::restarted(client, number).await,
         _ => terminated(client, number).await,

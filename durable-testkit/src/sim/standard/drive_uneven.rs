@@ -8,11 +8,11 @@ use super::code::{FAN_OUT, PARENT};
 use super::drive::{
     Driven, draw_task, draw_tasks, draw_time, interrupt, raise_and_interrupt, sum, unless_ended,
 };
-use super::uneven::{HAZARDOUS, MENDED, NEW_VERSION, SPECIALIST, UPGRADED};
+use super::uneven::{HAZARDOUS, MENDED, Mended, NEW_VERSION, SPECIALIST, UPGRADED};
 use crate::sim::workload::SimClient;
 
-/// How often a stuck instance is resumed.
-const PATIENCE: usize = 20;
+/// How often a stuck instance is resumed before its cause is mended.
+const PATIENCE: usize = 5;
 
 /// Begins on whatever version its first node has, or on the new one.
 pub(super) async fn upgraded(client: &SimClient, number: u64) -> Driven {
@@ -53,24 +53,27 @@ pub(super) async fn hazardous(client: &SimClient, number: u64) -> Driven {
     client.start(HAZARDOUS, id, &blasts).await.map(drop)
 }
 
-/// Resumed when it is stuck, until a node runs it that can, or patience is at its
-/// end.
-pub(super) async fn mended(client: &SimClient, number: u64) -> Driven {
+/// Resumed whenever it is stuck. First it may come to a node that runs it; in the end
+/// every node does.
+pub(super) async fn mended(client: &SimClient, number: u64, mended: &Mended) -> Driven {
     let id = format!("mended-{number}");
     let task = draw_task(client);
     client.expect_output(id.as_str(), &(2 * task.value));
     client.expect_terminated(id.as_str());
     let instance = client.start(MENDED, id, &task).await?;
-    for _ in 0..PATIENCE {
+    for resumed in 0.. {
         let rests = |status: StatusKind| status.is_ended() || status == StatusKind::Suspended;
         let record = instance.wait_until(|record| rests(record.status.kind()));
         if record.await?.status.kind().is_ended() {
-            return Ok(());
+            break;
+        }
+        if resumed == PATIENCE {
+            mended.add(instance.id());
         }
         client.sleep(draw_time(client, 20_000)).await;
         unless_ended(instance.resume().await)?;
     }
-    unless_ended(instance.terminate("it does not get better").await)
+    Ok(())
 }
 
 /// Removed when it has ended, while its children may still run, and started anew.

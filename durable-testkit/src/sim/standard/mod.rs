@@ -16,8 +16,10 @@ impl Workload {
     /// Instances of every kind, drawn from the seed.
     pub fn standard() -> Result<Self, RegistryError> {
         let effects = Effects::default();
-        let parts = nodes::Parts::new(&effects)?;
-        let workload = Self::new(parts.newest().clone(), drive::drive)
+        let mended = uneven::Mended::default();
+        let parts = nodes::Parts::new(&effects, &mended)?;
+        let newest = parts.newest().clone();
+        let workload = Self::new(newest, |client| drive::drive(client, mended))
             .on_nodes(nodes::LEAST, move |node| parts.of(node));
         Ok(workload.effects(&effects))
     }

@@ -10,7 +10,7 @@ use durable_core::Name;
 use durable_runtime::{FaultPolicy, Registry, RegistryError};
 
 use super::code;
-use super::uneven::{self, Blasts, HAZARD, Release, SPECIAL};
+use super::uneven::{self, Blasts, HAZARD, Mended, Release, SPECIAL};
 use crate::sim::node_start::NodeStart;
 use crate::sim::workload::Effects;
 
@@ -29,10 +29,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(effects: &Effects) -> Result<Self, RegistryError> {
+    pub(super) fn new(effects: &Effects, mended: &Mended) -> Result<Self, RegistryError> {
         Ok(Self {
-            old: all(effects, Release::Old)?,
-            new: all(effects, Release::New)?,
+            old: all(effects, mended, Release::Old)?,
+            new: all(effects, mended, Release::New)?,
             effects: effects.clone(),
             blasts: Blasts::default(),
         })
@@ -74,10 +74,10 @@ impl Parts {
     }
 }
 
-fn all(effects: &Effects, release: Release) -> Result<Registry, RegistryError> {
+fn all(effects: &Effects, mended: &Mended, release: Release) -> Result<Registry, RegistryError> {
     Registry::builder()
         .merge(code::registry(effects)?)
-        .merge(uneven::registry(effects, release)?)
+        .merge(uneven::registry(effects, mended, release)?)
         .build()
 }
 

@@ -2,10 +2,11 @@
 //! activity, queues that only some nodes serve, work that takes its worker down, and
 //! a release that does not work.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use durable_core::InstanceId;
 use durable_core::provider::WorkKey;
 use durable_runtime::{
     Activity, ActivityContext, Failure, FailureKind, Orchestration, OrchestrationContext, Registry,
@@ -40,6 +41,28 @@ pub(super) enum Release {
     New,
 }
 
+/// The instances that the old release runs by now: its defect was mended for them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mended {
+    instances: Arc<Mutex<BTreeSet<InstanceId>>>,
+}
+
+impl Mended {
+    pub(super) fn add(&self, instance: &InstanceId) {
+        self.lock().insert(instance.clone());
+    }
+
+    fn has(&self, instance: &InstanceId) -> bool {
+        self.lock().contains(instance)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<InstanceId>> {
+        self.instances
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// How often each work item took its worker down.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blasts {
@@ -58,12 +81,20 @@ impl Blasts {
 }
 
 /// What both releases have, and what only the newer one has.
-pub(super) fn registry(effects: &Effects, release: Release) -> Result<Registry, RegistryError> {
+pub(super) fn registry(
+    effects: &Effects,
+    mended_instances: &Mended,
+    release: Release,
+) -> Result<Registry, RegistryError> {
+    let mended_instances = mended_instances.clone();
     let registry = Registry::builder()
         .orchestration(UPGRADED, upgraded)
         .orchestration(SPECIALIST, specialist)
         .orchestration(HAZARDOUS, hazardous)
-        .orchestration(MENDED, move |ctx, task| mended(ctx, task, release));
+        .orchestration(MENDED, move |ctx: OrchestrationContext, task| {
+            let is_stuck = release == Release::Old && !mended_instances.has(&ctx.instance_id());
+            mended(ctx, task, is_stuck)
+        });
     match release {
         Release::Old => registry.build(),
         Release::New => newer(registry, effects).build(),
@@ -123,11 +154,11 @@ async fn audited(ctx: OrchestrationContext, state: (u64, u64)) -> Result<u64, Fa
     ctx.continue_as_new(&(left - 1, sum + item)).await
 }
 
-/// In the old release it gets stuck half way: somebody has to resume it on the new
-/// one.
-async fn mended(ctx: OrchestrationContext, task: Task, release: Release) -> Result<u64, Failure> {
+/// In the old release it gets stuck half way: somebody has to resume it where it does
+/// not.
+async fn mended(ctx: OrchestrationContext, task: Task, is_stuck: bool) -> Result<u64, Failure> {
     let first = ctx.activity(WORK, &task).retry(RETRY).await?;
-    if release == Release::Old {
+    if is_stuck {
         std::future::pending::<()>().await;
     }
     ctx.sleep(Duration::from_millis(100)).await?;

@@ -1,4 +1,4 @@
-//! The one source of chance of a simulation.
+//! The one source of chance of simulations and interleavings.
 //!
 //! SplitMix64: whoever draws in the same order draws the same numbers. Everybody
 //! who draws has a stream of their own, so that what one of them leaves out does
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The numbers of one part of a simulation: they follow from the seed and its name.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    random: Mutex<SimRandom>,
+    random: Mutex<Random>,
 }
 
 impl Stream {
@@ -19,24 +19,24 @@ impl Stream {
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        let mut mixed = SimRandom::new(seed ^ hash);
+        let mut mixed = Random::new(seed ^ hash);
         Self {
-            random: Mutex::new(SimRandom::new(mixed.next())),
+            random: Mutex::new(Random::new(mixed.next())),
         }
     }
 
-    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut SimRandom) -> T) -> T {
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut Random) -> T) -> T {
         draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Numbers that follow from a seed.
 #[derive(Debug, Clone)]
-pub(crate) struct SimRandom {
+pub(crate) struct Random {
     state: u64,
 }
 
-impl SimRandom {
+impl Random {
     pub(crate) fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_name_gives_a_stream_of_its_own() {
-        let draw = |seed, name| Stream::new(seed, name).draw(SimRandom::next);
+        let draw = |seed, name| Stream::new(seed, name).draw(Random::next);
         assert_eq!(draw(7, "node-1.1"), draw(7, "node-1.1"));
         assert_ne!(draw(7, "node-1.1"), draw(7, "node-1.2"));
         assert_ne!(draw(7, "node-1.1"), draw(8, "node-1.1"));
@@ -97,12 +97,12 @@ mod tests {
     #[test]
     fn a_seed_gives_one_stream_and_bounds_are_kept() {
         let draw = |seed| {
-            let mut random = SimRandom::new(seed);
+            let mut random = Random::new(seed);
             (0..100).map(|_| random.next()).collect::<Vec<_>>()
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
-        let mut random = SimRandom::new(1);
+        let mut random = Random::new(1);
         for _ in 0..1_000 {
             assert!(random.below(3) < 3);
             assert!(random.up_to(Duration::from_millis(5)) <= Duration::from_millis(5));
