@@ -77,7 +77,7 @@ pub(crate) enum Command {
     /// Stop instances until they are resumed; nothing is lost
     Suspend(Steer),
     /// Let suspended instances go on
-    Resume(Instances),
+    Resume(Targets),
     /// End instances at once; their code does not run again
     Terminate(Steer),
     /// Write the histories of instances to files, or of one to the screen
@@ -118,17 +118,18 @@ pub(crate) struct Instance {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Instances {
-    /// The instances
-    #[arg(required = true)]
+pub(crate) struct Targets {
+    /// The instances; or say which with the options below
+    #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Steer {
-    /// The instances
-    #[arg(required = true, value_name = "ID")]
-    pub(crate) ids: Vec<String>,
+    #[command(flatten)]
+    pub(crate) targets: Targets,
     /// Why: it is kept with the instance
     #[arg(long, short, default_value = "asked for on the command line")]
     pub(crate) reason: String,

@@ -54,7 +54,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
         Command::Reject(reject) => commands::reject(&store, output, reject).await,
         Command::Cancel(steer) => commands::cancel(&store, output, &steer).await,
         Command::Suspend(steer) => commands::suspend(&store, output, &steer).await,
-        Command::Resume(instances) => commands::resume(&store, output, &instances.ids).await,
+        Command::Resume(targets) => commands::resume(&store, output, &targets).await,
         Command::Terminate(steer) => commands::terminate(&store, output, &steer).await,
         Command::Export(export) => commands::export(&store, output, &export).await,
         Command::Import(import) => commands::import(&store, output, &import).await,

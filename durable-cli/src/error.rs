@@ -7,6 +7,8 @@ use durable_core::provider::ProviderError;
 use durable_core::{Corruption, ExecutionId, InstanceId};
 use durable_runtime::ClientError;
 
+use crate::store::Location;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum CliError {
@@ -18,6 +20,11 @@ pub(crate) enum CliError {
     NotAStore { path: PathBuf, reason: &'static str },
     /// Stores of this kind are not built in.
     NotBuiltIn { scheme: String },
+    /// The server of the store does not answer, or is not fit for it.
+    NotOpened {
+        location: Location,
+        error: ProviderError,
+    },
     /// The store refused, or could not be reached.
     Store(ProviderError),
     /// The instance or the request is not as it must be.
@@ -55,6 +62,8 @@ pub(crate) enum CliError {
     Unsound { findings: usize },
     /// Some of the instances could not be steered; each was told.
     SomeFailed { failed: usize, of: usize },
+    /// A command for certain instances names none, or names them in two ways.
+    WhichInstances { are_named: bool },
     /// The screen is gone, or the program cannot work here.
     Output(std::io::Error),
 }
@@ -67,7 +76,9 @@ impl CliError {
             Self::StoreMissing { .. } => "store_missing",
             Self::NotAStore { .. } => "not_a_store",
             Self::NotBuiltIn { .. } => "not_built_in",
-            Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_kind(error),
+            Self::Store(error)
+            | Self::NotOpened { error, .. }
+            | Self::Client(ClientError::Provider(error)) => store_kind(error),
             Self::Client(ClientError::NotFound { .. }) => "not_found",
             Self::Client(ClientError::Ended { .. }) => "ended",
             Self::Client(ClientError::Taken { .. }) => "taken",
@@ -81,6 +92,7 @@ impl CliError {
             Self::PurgeNeedsFilter => "purge_needs_filter",
             Self::Unsound { .. } => "unsound",
             Self::SomeFailed { .. } => "some_failed",
+            Self::WhichInstances { .. } => "which_instances",
             Self::Output(_) => "output",
         }
     }
@@ -95,7 +107,10 @@ impl CliError {
                 "check the path; `start` and `import` make a new store with `--create`".into()
             }
             Self::NotAStore { .. } => "name the file that a node was opened with".into(),
-            Self::NotBuiltIn { .. } => "this build reads SQLite files: `--store orders.db`".into(),
+            Self::NotBuiltIn { .. } => {
+                "a store is a SQLite file, `--store orders.db`, or at `redis://…`".into()
+            }
+            Self::NotOpened { .. } => "check the address, and that the server runs".into(),
             Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_hint(error)?,
             Self::Client(error) => client_hint(error)?,
             Self::NoExecution { latest, .. } => {
@@ -113,6 +128,10 @@ impl CliError {
             }
             Self::Unsound { .. } => {
                 "suspend what is named above, and restore it from a backup".into()
+            }
+            Self::WhichInstances { .. } => {
+                "name them, or say which: `--status suspended`, `--name order`, `--prefix eu-`"
+                    .into()
             }
             Self::SomeFailed { .. } | Self::Output(_) => return None,
         })
@@ -172,6 +191,9 @@ impl fmt::Display for CliError {
             Self::NotBuiltIn { scheme } => {
                 write!(f, "stores at `{scheme}:` are not built in")
             }
+            Self::NotOpened { location, error } => {
+                write!(f, "`{location}` was not opened: {error}")
+            }
             Self::Store(error) => error.fmt(f),
             Self::Client(error) => error.fmt(f),
             Self::NoExecution {
@@ -197,6 +219,10 @@ impl fmt::Display for CliError {
             Self::PurgeNeedsFilter => f.write_str("this would remove everything that has ended"),
             Self::Unsound { findings } => write!(f, "the store is damaged in {findings} places"),
             Self::SomeFailed { failed, of } => write!(f, "{failed} of {of} were refused"),
+            Self::WhichInstances { are_named: true } => {
+                f.write_str("instances are named and described at once: nothing was done")
+            }
+            Self::WhichInstances { are_named: false } => f.write_str("no instance is named"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),
         }
     }

@@ -1,4 +1,82 @@
 //! The storage contract of [`durable_core`] on Redis Streams, for many nodes.
+//!
+//! The same orchestrations, the same tests, another provider: when one machine is not
+//! enough, nodes on any number of machines share a Redis server or a cluster.
+//!
+//! ```no_run
+//! use durable_provider_redis::{RedisOptions, RedisProvider};
+//!
+//! # async fn example() -> Result<(), durable_core::provider::ProviderError> {
+//! let options = RedisOptions {
+//!     prefix: "orders".into(),
+//!     ..RedisOptions::default()
+//! };
+//! let url = "rediss://orders:secret@redis.example.com:6380";
+//! let provider = RedisProvider::open_with(&[url], options).await?;
+//! # drop(provider);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `cargo run -p durable-provider-redis --example nodes` shows three node processes that
+//! share 1,000 orchestrations while one of them is killed.
+//!
+//! # What it promises
+//!
+//! - **Durability is checked, not hoped for.** Opening a store looks at the server's
+//!   settings. [`Durability::Strict`], the default, refuses one that may lose what it
+//!   acknowledged, and names the setting; [`Durability::Relaxed`] takes it as it is and says
+//!   what that risks. A replica that takes over lacks what it had not received:
+//!   [`RedisOptions::wait_replicas`] waits for it, and a write that too few replicas have is
+//!   [`Unknown`](durable_core::provider::ProviderError::Unknown).
+//! - **One script per commit.** A turn is one Lua script that checks everything before it
+//!   writes anything: lease and session, tail of the history (an entry's id in its stream is
+//!   its event id, so the server itself refuses a second one), commit id. Every key is
+//!   declared, so a cluster may move slots while nodes work.
+//! - **The server's clock.** Leases and timers go by it; what nodes believe about the time
+//!   does not matter.
+//! - **Sessions.** A node that is silent for its heartbeat bound loses what it holds, and
+//!   whoever asks next takes over. It can then neither commit nor settle work.
+//! - **Wake-ups.** Scripts publish what they changed, and each process listens on one
+//!   connection of its own. What was not heard is found within
+//!   [`RedisOptions::poll_bound`], which is also about how often an idle node asks at all.
+//! - **What is damaged is stopped.** An instance whose keys were removed or do not decode is
+//!   reported by name, and the others go on.
+//!
+//! # Partitions and clusters
+//!
+//! A store is split into partitions; all of an instance is in one of them, with one hash tag.
+//! A plain server has one by default, a cluster 32. The number is fixed when the store is
+//! created. A message to another partition is written to an outbox in the sender's commit
+//! and delivered once, in order, by whichever node comes first. A commit claims work of its
+//! own partition only; [`fetch_work`](durable_core::provider::Provider::fetch_work) looks at
+//! all of them, oldest first. While a slot migrates, calls for it are
+//! [`Unavailable`](durable_core::provider::ProviderError::Unavailable) for a moment.
+//!
+//! # Who may talk to the server
+//!
+//! Use `rediss://` (TLS, checked against the usual roots) and a user of its own. It needs
+//! these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
+//!
+//! ```text
+//! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:bell
+//!     -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time
+//!     -@dangerous +info +config|get +cluster|slots
+//! ```
+//!
+//! Another host is spoken to in the clear only if [`RedisOptions::allow_plaintext`] says so.
+//! Passwords are in no error, no log and no `Debug`. Payloads and names are stored as they
+//! are.
+//!
+//! # Memory
+//!
+//! Redis keeps everything in memory. An instance that ran one activity and waits takes about
+//! MEMORY_BYTES bytes of the server, and about 220 bytes per further event of 150 bytes.
+//! Consumed messages, finished work and
+//! fired timers are deleted; a finished instance goes when it is purged, and a tombstone of
+//! its id and its last execution (about 100 bytes) stays.
+//!
+//! The crate depends on the core only, never on the runtime or on another provider.
 
 mod check;
 mod client;

@@ -4,7 +4,7 @@
 use durable_core::provider::{
     InstanceStatus, Message, MessageBody, OutgoingMessage, ProviderError, StartInstance, TurnCommit,
 };
-use durable_core::{EventId, HistoryEntry, Limits};
+use durable_core::{EventId, HistoryEntry, Limits, Payload, Version};
 
 use crate::codec::{
     entry_bytes, failure_bytes, item_bytes, message_bytes, status_bytes, status_number,
@@ -118,7 +118,7 @@ fn update(args: &mut Args, turn: &TurnCommit) -> Prepared<()> {
     if let Some(status) = &update.status {
         args.push(status_bytes(status)?);
     }
-    args.optional(update.custom_status.as_ref().map(|status| status.as_str()));
+    args.optional(update.custom_status.as_ref().map(Payload::as_str));
     args.optional(update.not_before_ms.map(|at_ms| at_ms.to_string()));
     args.optional(update.blocked.as_ref().map(failure_bytes).transpose()?);
     Ok(())
@@ -178,7 +178,7 @@ pub(crate) fn push_message(args: &mut Args, message: &Message) -> Prepared<()> {
 
 pub(crate) fn push_start(args: &mut Args, start: &StartInstance) {
     args.push(start.name.as_str());
-    args.optional(start.version.as_ref().map(|version| version.as_str()));
+    args.optional(start.version.as_ref().map(Version::as_str));
     args.optional(start.parent.as_ref().map(|parent| parent.instance.as_str()));
     if let Some(parent) = &start.parent {
         args.number(parent.execution_id.get())

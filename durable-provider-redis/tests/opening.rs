@@ -5,9 +5,12 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::time::Duration;
+
 use durable_core::provider::ProviderError;
 use durable_provider_redis::{Durability, RedisOptions, RedisProvider};
 
+use support::code::{PARENT, node};
 use support::server::{Server, store_options};
 
 fn relaxed() -> RedisOptions {
@@ -62,6 +65,36 @@ async fn a_server_that_does_not_let_itself_be_asked_is_refused() {
     let reason = refusal(&url, store_options()).await;
     assert!(reason.contains("`appendfsync` cannot be read"), "{reason}");
     assert!(reason.contains("CONFIG GET"), "{reason}");
+}
+
+/// The rights that the documentation of the crate names are enough.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_with_the_documented_rights_can_work_and_nothing_else() {
+    let server = Server::start();
+    server.command(
+        "ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels \
+         &orders:bell -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time \
+         -@dangerous +info +config|get +cluster|slots",
+    );
+    let url = format!("redis://orders:secret@127.0.0.1:{}", server.port());
+    let options = RedisOptions {
+        prefix: "orders".into(),
+        ..RedisOptions::default()
+    };
+    let provider = RedisProvider::open_with(&[&url], options).await.unwrap();
+    let runtime = node(&provider, Duration::from_secs(60)).await;
+    let instance = runtime.client().start(PARENT, "order-1", &1).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 4);
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let other = RedisOptions {
+        prefix: "others".into(),
+        ..RedisOptions::default()
+    };
+    let reason = refusal(&url, other).await;
+    assert!(
+        reason.contains("NOPERM") || reason.contains("permissions"),
+        "{reason}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

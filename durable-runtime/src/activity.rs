@@ -16,6 +16,29 @@ use crate::payload::{self, Subject};
 /// An activity may run more than once: a worker can die after the effect and
 /// before the result is stored. Make effects idempotent with
 /// [`idempotency_key`](Self::idempotency_key).
+///
+/// Activities are ordinary async code: they may use sockets, files and the clock. Code
+/// that blocks its thread belongs into `tokio::task::spawn_blocking`: on the thread itself
+/// it keeps the node's heartbeat from being sent, and the work is given to another node.
+///
+/// ```
+/// use durable_runtime::{ActivityContext, Failure};
+///
+/// async fn charge(ctx: ActivityContext, cents: u64) -> Result<String, Failure> {
+///     let key = ctx.idempotency_key();
+///     bank::charge(&key, cents).await.map_err(|error| match error {
+///         bank::Error::Busy => Failure::application("bank", "busy"), // may be tried again
+///         bank::Error::NoFunds => Failure::application("bank", "no funds").not_retryable(),
+///     })
+/// }
+/// # mod bank {
+/// #     pub enum Error { Busy, NoFunds }
+/// #     pub async fn charge(_: &str, cents: u64) -> Result<String, Error> {
+/// #         match cents { 0 => Err(Error::NoFunds), 1 => Err(Error::Busy), _ => Ok("paid".into()) }
+/// #     }
+/// # }
+/// # let _ = charge;
+/// ```
 #[derive(Clone)]
 pub struct ActivityContext {
     attempt: Arc<Attempt>,
@@ -63,6 +86,18 @@ impl ActivityContext {
     }
 
     /// Waits until nobody waits for the result any more.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use durable_runtime::{ActivityContext, Failure};
+    /// async fn poll_a_device(ctx: ActivityContext, _device: u32) -> Result<(), Failure> {
+    ///     tokio::select! {
+    ///         () = ctx.cancelled() => Err(Failure::cancelled("nobody waits any more")),
+    ///         () = tokio::time::sleep(Duration::from_secs(3600)) => Ok(()),
+    ///     }
+    /// }
+    /// # let _ = poll_a_device;
+    /// ```
     pub async fn cancelled(&self) {
         self.attempt.cancellation.cancelled().await;
     }
@@ -70,6 +105,19 @@ impl ActivityContext {
     /// Keeps something for the next attempt, in case this one does not end.
     ///
     /// It fails if the work is no longer in this worker's hands: stop then.
+    ///
+    /// ```
+    /// # use durable_runtime::{ActivityContext, Failure};
+    /// async fn copy(ctx: ActivityContext, files: Vec<String>) -> Result<usize, Failure> {
+    ///     let copied: usize = ctx.earlier_heartbeat()?.unwrap_or(0);
+    ///     for (number, _file) in files.iter().enumerate().skip(copied) {
+    ///         // … copy the file …
+    ///         ctx.heartbeat(&(number + 1)).await?;
+    ///     }
+    ///     Ok(files.len())
+    /// }
+    /// # let _ = copy;
+    /// ```
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
         let subject = Subject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;

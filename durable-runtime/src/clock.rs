@@ -35,6 +35,19 @@ impl Clock for SystemClock {
 
 /// Tokio's own time: it stands still in a paused tokio runtime and jumps to the
 /// next timer when nothing else is to be done, so a month takes no time.
+///
+/// ```
+/// use std::time::Duration;
+/// use durable_runtime::{Clock, TokioClock};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// tokio::time::pause();
+/// let clock = TokioClock::starting_at(1_700_000_000_000);
+/// clock.sleep(Duration::from_secs(30 * 86_400)).await;
+/// assert_eq!(clock.now_ms(), 1_702_592_000_000);
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct TokioClock {
     started: tokio::time::Instant,

@@ -88,6 +88,25 @@ handle! {
     /// const GREET: Activity<String, String> = Activity::new("greet");
     /// assert_eq!(GREET.name(), "greet");
     /// ```
+    ///
+    /// Calls and registrations that do not fit do not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{Activity, Failure, OrchestrationContext};
+    /// # const GREET: Activity<String, String> = Activity::new("greet");
+    /// async fn hello(ctx: OrchestrationContext, age: u32) -> Result<String, Failure> {
+    ///     ctx.activity(GREET, &age).await // not a `String`
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0631
+    /// # use durable_runtime::{Activity, ActivityContext, Failure, Registry};
+    /// # const GREET: Activity<String, String> = Activity::new("greet");
+    /// async fn greet(_: ActivityContext, age: u32) -> Result<String, Failure> {
+    ///     Ok(format!("{age}"))
+    /// }
+    /// Registry::builder().activity(GREET, greet); // takes no `u32`
+    /// ```
     Activity<I, O>, "an activity"
 }
 
@@ -100,6 +119,18 @@ handle! {
     /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
     /// assert_eq!(HELLO.name(), "hello");
     /// ```
+    ///
+    /// Starting it with something else does not compile, nor does taking something else
+    /// from it:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{Client, ClientError, Orchestration};
+    /// # const HELLO: Orchestration<String, String> = Orchestration::new("hello");
+    /// async fn start(client: Client) -> Result<u32, ClientError> {
+    ///     let hello = client.start(HELLO, "hello-1", &"Ada".to_owned()).await?;
+    ///     hello.wait().await // not a `u32`
+    /// }
+    /// ```
     Orchestration<I, O>, "an orchestration"
 }
 
@@ -111,6 +142,16 @@ handle! {
     ///
     /// const APPROVED: EventName<bool> = EventName::new("approved");
     /// assert_eq!(APPROVED.name(), "approved");
+    /// ```
+    ///
+    /// Raising it with something else does not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{ClientError, EventName, InstanceHandle};
+    /// # const APPROVED: EventName<bool> = EventName::new("approved");
+    /// async fn approve(order: InstanceHandle<String>) -> Result<(), ClientError> {
+    ///     order.raise(APPROVED, &"yes").await // not a `bool`
+    /// }
     /// ```
     EventName<T>, "an external event"
 }

@@ -3,6 +3,7 @@
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
 use durable_core::{Carried, Event, EventId, ExecutionId, Failure, FailureKind, Payload};
 
+use crate::coding::PayloadCodecError;
 use crate::execution::Execution;
 use crate::registry::Registry;
 use crate::turn::Arrival;
@@ -18,6 +19,8 @@ pub(crate) enum Meaning {
     Nothing(&'static str),
     /// A start of an orchestration that this node does not have.
     NotRegistered(StartInstance),
+    /// This node cannot decode it.
+    Unreadable(PayloadCodecError),
 }
 
 /// Reads an arrival.
@@ -25,6 +28,7 @@ pub(crate) fn interpret(execution: &Execution, registry: &Registry, arrival: &Ar
     match arrival {
         Arrival::Result(done) => activity_finished(execution, &done.lease.key, done.result.clone()),
         Arrival::Settled(_) => Meaning::Nothing("settled"),
+        Arrival::Unreadable(unreadable) => Meaning::Unreadable(unreadable.error.clone()),
         Arrival::Message(delivered) => interpret_message(execution, registry, &delivered.message),
     }
 }

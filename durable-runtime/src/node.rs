@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
+use crate::coding::Coding;
 use crate::context::ContextSettings;
 use crate::dispatch::{Cache, HandBacks, Holders, Releases, Running};
 use crate::options::RuntimeOptions;
@@ -21,6 +22,7 @@ use crate::store_clock::StoreClock;
 #[derive(Clone)]
 pub(crate) struct Parts {
     pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) coding: Coding,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -30,7 +32,10 @@ pub(crate) struct Parts {
 
 /// Shared by all tasks of a node during one session.
 pub(crate) struct Node {
+    /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
+    /// Decodes what comes out of the store.
+    pub(crate) coding: Coding,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
     pub(crate) settings: Arc<ContextSettings>,
@@ -74,12 +79,13 @@ impl Node {
         let options = &parts.options;
         Self {
             provider: Arc::clone(&parts.provider),
+            coding: parts.coding.clone(),
             registry: Arc::clone(&parts.registry),
             clock: Arc::clone(&parts.clock),
             session,
             settings: Arc::new(ContextSettings::of(options)),
-            turn_slots: Arc::new(Semaphore::new(options.max_turns)),
-            activity_slots: Arc::new(Semaphore::new(options.max_activities)),
+            turn_slots: Arc::new(Semaphore::new(slots(options.max_turns))),
+            activity_slots: Arc::new(Semaphore::new(slots(options.max_activities))),
             tasks: TaskTracker::new(),
             draining: CancellationToken::new(),
             doubtful: CancellationToken::new(),
@@ -151,4 +157,11 @@ impl Node {
     pub(crate) fn until(&self, due_ms: u64) -> Duration {
         self.store_clock.until(due_ms, self.clock.now_ms())
     }
+}
+
+/// As many as a semaphore can count and give away at once: `usize::MAX` is meant as
+/// "no bound".
+pub(crate) fn slots(wanted: usize) -> usize {
+    const MOST: usize = 1 << 28;
+    wanted.min(MOST)
 }

@@ -28,6 +28,20 @@ pub enum FaultPolicy {
 /// };
 /// assert!(options.max_turns > 0);
 /// ```
+///
+/// A node for one kind of work: it runs no orchestrations, and of the activities only
+/// those that were called with the queue `gpu`.
+///
+/// ```
+/// use durable_runtime::RuntimeOptions;
+///
+/// let options = RuntimeOptions {
+///     max_turns: 0,
+///     queues: vec![Some("gpu".into())],
+///     ..RuntimeOptions::default()
+/// };
+/// # let _ = options;
+/// ```
 #[derive(Debug, Clone)]
 pub struct RuntimeOptions {
     /// The name of the node, for people.

@@ -114,7 +114,27 @@ impl std::error::Error for RegistryError {}
 
 impl RegistryBuilder {
     /// Registers an orchestration, at [`DEFAULT_VERSION`] unless the handle names
-    /// a version.
+    /// a version. Running executions stay on the version that they were started with.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry};
+    /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
+    ///
+    /// async fn hello(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+    ///     Ok(format!("Hello, {name}!"))
+    /// }
+    ///
+    /// async fn hi(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+    ///     Ok(format!("Hi, {name}!"))
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .orchestration(HELLO, hello)
+    ///     .orchestration(HELLO.at("2.0.0"), hi)
+    ///     .build()?;
+    /// assert_eq!(registry.newest_version("hello").as_deref(), Some("2.0.0"));
+    /// # Ok::<(), durable_runtime::RegistryError>(())
+    /// ```
     pub fn orchestration<I, O, E, F, R>(
         mut self,
         orchestration: impl OrchestrationRef<I, O>,
@@ -146,7 +166,23 @@ impl RegistryBuilder {
         self
     }
 
-    /// Registers an activity.
+    /// Registers an activity. A closure can bring what its activities share.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use durable_runtime::{Activity, ActivityContext, Failure, Registry};
+    /// const GREET: Activity<String, String> = Activity::new("greet");
+    ///
+    /// let greeting = Arc::new(String::from("Hello"));
+    /// let registry = Registry::builder()
+    ///     .activity(GREET, move |_: ActivityContext, name| {
+    ///         let greeting = Arc::clone(&greeting);
+    ///         async move { Ok::<_, Failure>(format!("{greeting}, {name}!")) }
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(registry.activity_names().count(), 1);
+    /// # Ok::<(), durable_runtime::RegistryError>(())
+    /// ```
     pub fn activity<I, O, E, F, R>(mut self, activity: impl ActivityRef<I, O>, code: F) -> Self
     where
         F: Fn(ActivityContext, I) -> R + Send + Sync + 'static,
@@ -204,7 +240,22 @@ impl RegistryBuilder {
         self
     }
 
-    /// Adds everything of another registry, for example of another crate.
+    /// Adds everything of another registry, for example of another crate. What both
+    /// have is an error.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext, Registry, RegistryError};
+    /// # fn billing() -> Registry {
+    /// #     let code = |_: OrchestrationContext, n: u32| async move { Ok::<_, Failure>(n) };
+    /// #     Registry::builder().orchestration("bill", code).build().unwrap()
+    /// # }
+    /// let registry = Registry::builder().merge(billing()).build()?;
+    /// assert_eq!(registry.orchestration_names().count(), 1);
+    ///
+    /// let twice = Registry::builder().merge(billing()).merge(billing()).build();
+    /// assert!(matches!(twice, Err(RegistryError::DuplicateOrchestration { .. })));
+    /// # Ok::<(), RegistryError>(())
+    /// ```
     pub fn merge(mut self, other: Registry) -> Self {
         for (name, versions) in other.orchestrations {
             for (version, code) in versions {

@@ -16,6 +16,35 @@ use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 
 /// Replays a history with default options; see [`Replayer`].
+///
+/// ```
+/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+/// use durable_runtime::{Failure, OrchestrationContext, Registry, ReplayFailure, replay};
+///
+/// let history = History {
+///     instance: "hello-1".into(),
+///     execution_id: ExecutionId::FIRST,
+///     entries: vec![HistoryEntry {
+///         recorded_at_ms: 0,
+///         event: Event::OrchestrationStarted {
+///             event_id: EventId::FIRST,
+///             name: "hello".into(),
+///             version: "1.0.0".into(),
+///             input: "7".into(),
+///             parent: None,
+///             carried: Default::default(),
+///         },
+///     }],
+/// };
+/// let hello = |_: OrchestrationContext, n: u32| async move { Ok::<_, Failure>(n) };
+/// let registry = Registry::builder().orchestration("hello", hello).build()?;
+/// assert!(replay(&registry, &history).is_ok());
+///
+/// let nothing = Registry::default();
+/// let missing = replay(&nothing, &history);
+/// assert!(matches!(missing, Err(ReplayFailure::NotRegistered { .. })));
+/// # Ok::<(), durable_runtime::RegistryError>(())
+/// ```
 pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, ReplayFailure> {
     Replayer::new(registry.clone()).replay(history)
 }

@@ -114,7 +114,8 @@ pub(crate) fn poisoned(claimed: &ClaimedWork) -> Verdict {
     Verdict::Poisoned(Failure::new(
         FailureKind::Poisoned,
         format!(
-            "activity `{}` took its worker down {} times",
+            "activity `{}` took its worker down {} times and is set aside: see the logs of the \
+             workers",
             claimed.item.name, claimed.crashes
         ),
     ))

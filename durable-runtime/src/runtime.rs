@@ -13,8 +13,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
+use crate::coding::{Coding, PayloadCodec};
 use crate::dispatch::{self, Backoff};
-use crate::node::{Node, Parts};
+use crate::node::{self, Node, Parts};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 
@@ -30,6 +31,28 @@ const LONG_LIVED_MS: u64 = 10_000;
 /// Dropping it stops it at once, as a crash would: nothing is lost, and what it
 /// held goes on elsewhere, or here after a restart, when its heartbeat bound has
 /// passed. [`shutdown`](Self::shutdown) hands everything back in good order.
+///
+/// ```
+/// use std::time::Duration;
+/// use durable_runtime::{Failure, Orchestration, OrchestrationContext, Registry, Runtime};
+/// use durable_testkit::MemoryProvider;
+///
+/// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
+///
+/// async fn hello(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+///     Ok(format!("Hello, {name}!"))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::builder().orchestration(HELLO, hello).build()?;
+/// let node = Runtime::builder(MemoryProvider::new(), registry).start().await?;
+/// let hello = node.client().start(HELLO, "hello-1", &"Ada".into()).await?;
+/// assert_eq!(hello.wait().await?, "Hello, Ada!");
+/// node.shutdown(Duration::from_secs(5)).await;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Runtime {
     client: Client,
     stop: CancellationToken,
@@ -45,6 +68,7 @@ pub struct RuntimeBuilder {
     registry: Registry,
     options: RuntimeOptions,
     clock: Arc<dyn Clock>,
+    coding: Coding,
 }
 
 impl RuntimeBuilder {
@@ -60,18 +84,31 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Has payloads changed on their way into the store and back, for example
+    /// encrypted. Every node and every client of the store needs the same codec.
+    pub fn payload_codec(mut self, codec: impl PayloadCodec) -> Self {
+        self.coding = Coding::new(codec);
+        self
+    }
+
     /// Opens a session and starts the node.
     pub async fn start(self) -> Result<Runtime, ProviderError> {
         let Self {
             provider,
             registry,
-            options,
+            mut options,
             clock,
+            coding,
         } = self;
-        let client = Client::with_parts(Arc::clone(&provider), Arc::clone(&clock), options.limits);
+        let client = Client::new(Arc::clone(&provider))
+            .with_shared_clock(Arc::clone(&clock))
+            .with_limits(options.limits)
+            .with_coding(coding.clone());
+        options.limits = coding.plain_limits(options.limits);
         let killed = CancellationToken::new();
         let parts = Parts {
-            provider,
+            provider: coding.store(provider),
+            coding,
             registry: Arc::new(registry),
             options: Arc::new(options),
             clock,
@@ -113,6 +150,7 @@ impl Runtime {
             registry,
             options: RuntimeOptions::default(),
             clock: Arc::new(SystemClock),
+            coding: Coding::default(),
         }
     }
 
@@ -321,5 +359,5 @@ async fn close_session(node: &Node) {
 }
 
 fn max_permits(slots: usize) -> u32 {
-    u32::try_from(slots).unwrap_or(u32::MAX)
+    u32::try_from(node::slots(slots)).unwrap_or(u32::MAX)
 }

@@ -45,6 +45,8 @@ pub(crate) enum Error {
     Changed { lines: Vec<String> },
     /// `tidy` found something; the findings have been shown.
     Untidy { findings: usize },
+    /// Parts of the hot path take more instructions than the baseline allows.
+    MoreInstructions { parts: Vec<String> },
     /// `fix` could not mend everything; what is left has been shown.
     Unmended { steps: Vec<String> },
 }
@@ -97,6 +99,12 @@ impl fmt::Display for Error {
             ),
             Self::Untidy { findings: 1 } => write!(f, "1 finding"),
             Self::Untidy { findings } => write!(f, "{findings} findings"),
+            Self::MoreInstructions { parts } => write!(
+                f,
+                "more instructions than the baseline allows, or no baseline: {}; \
+                 to accept them: cargo xtask bench instructions --accept",
+                parts.join(", ")
+            ),
             Self::Unmended { steps } => write!(f, "left to mend by hand: {}", steps.join(", ")),
         }
     }

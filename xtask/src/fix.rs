@@ -1,10 +1,11 @@
 //! `cargo xtask fix`: mends what a machine can mend, then reports what it cannot.
 //!
-//! It formats, applies clippy's suggestions and renews the lock file of
-//! `no-std-proof`. It commits nothing, and mends no finding of `tidy`.
+//! It formats, applies clippy's suggestions and renews the lock files of
+//! `no-std-proof` and the benchmarks. It commits nothing, and mends no finding of `tidy`.
 
 use std::fs;
 
+use crate::bench;
 use crate::ci::stage::{self, Outcome, Stage};
 use crate::ci::stages;
 use crate::error::Error;
@@ -48,12 +49,19 @@ fn menders() -> Vec<Invocation> {
         "--all-targets",
         "--all-features",
     ];
-    vec![
+    let mut menders = vec![
         Invocation::cargo(&["update", "--workspace", "--manifest-path", no_std::MANIFEST]),
         Invocation::cargo(&clippy),
         Invocation::cargo(&["fmt", "--all"]),
         Invocation::cargo(&["fmt", "--manifest-path", no_std::MANIFEST]),
-    ]
+    ];
+    for package in bench::OWN.into_iter().chain(bench::PEERS) {
+        let manifest = bench::manifest(package);
+        let update = ["update", "--workspace", "--manifest-path", &manifest];
+        menders.push(Invocation::cargo(&update));
+        menders.push(Invocation::cargo(&["fmt", "--manifest-path", &manifest]));
+    }
+    menders
 }
 
 /// Starts the proof's lock file from the workspace's, so that both use the same

@@ -10,6 +10,7 @@ mod fix;
 mod help;
 mod no_std;
 mod process;
+mod redis;
 mod report;
 mod sim;
 mod tidy;

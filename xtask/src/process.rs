@@ -2,6 +2,7 @@
 //!
 //! It does not decide what a failure means and prints nothing itself.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::error::Error;
 /// A command line that is run in the workspace root. `Display` gives the line to type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invocation {
-    program: &'static str,
+    program: Cow<'static, str>,
     arguments: Vec<String>,
     variable: Option<(&'static str, &'static str)>,
 }
@@ -33,9 +34,10 @@ impl Invocation {
         Self::new("git", arguments)
     }
 
-    fn new(program: &'static str, arguments: &[&str]) -> Self {
+    /// A command of any program.
+    pub(crate) fn new(program: impl Into<Cow<'static, str>>, arguments: &[&str]) -> Self {
         Self {
-            program,
+            program: program.into(),
             arguments: arguments.iter().map(|&part| part.to_owned()).collect(),
             variable: None,
         }
@@ -90,7 +92,7 @@ impl Invocation {
     }
 
     fn command(&self, root: &Path) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(&*self.program);
         command
             .args(&self.arguments)
             .envs(self.variable)
@@ -120,7 +122,7 @@ impl fmt::Display for Invocation {
         if let Some((name, value)) = self.variable {
             write!(f, "{name}=\"{value}\" ")?;
         }
-        f.write_str(self.program)?;
+        f.write_str(&self.program)?;
         for argument in &self.arguments {
             if argument.contains(' ') {
                 write!(f, " \"{argument}\"")?;

@@ -2,34 +2,51 @@
 //! Each is told on its own; one that refuses does not keep the others from it.
 
 use durable_core::InstanceId;
+use durable_core::provider::StatusKind;
 use durable_runtime::{ClientError, InstanceHandle};
 use serde_json::{Value, json};
 
-use crate::args::Steer;
+use crate::args::{Steer, Targets};
 use crate::error::CliError;
 use crate::output::Output;
+use crate::read;
 use crate::store::Store;
 use crate::table::harmless;
 
+/// Those that can be told to stop.
+const NOT_ENDED: &[StatusKind] = &[
+    StatusKind::Pending,
+    StatusKind::Running,
+    StatusKind::Suspended,
+];
+
 pub(crate) async fn cancel(store: &Store, output: Output, steer: &Steer) -> Result<(), CliError> {
-    let mut told = Told::new(output, "asked to stop", steer.ids.len());
-    for id in &steer.ids {
+    let ids = meant(store, &steer.targets, NOT_ENDED).await?;
+    let mut told = Told::new(output, "asked to stop", ids.len());
+    for id in &ids {
         told.note(id, handle(store, id).cancel(&steer.reason).await)?;
     }
     told.end()
 }
 
 pub(crate) async fn suspend(store: &Store, output: Output, steer: &Steer) -> Result<(), CliError> {
-    let mut told = Told::new(output, "suspended", steer.ids.len());
-    for id in &steer.ids {
+    let stoppable = [StatusKind::Pending, StatusKind::Running];
+    let ids = meant(store, &steer.targets, &stoppable).await?;
+    let mut told = Told::new(output, "suspended", ids.len());
+    for id in &ids {
         told.note(id, handle(store, id).suspend(&steer.reason).await)?;
     }
     told.end()
 }
 
-pub(crate) async fn resume(store: &Store, output: Output, ids: &[String]) -> Result<(), CliError> {
+pub(crate) async fn resume(
+    store: &Store,
+    output: Output,
+    targets: &Targets,
+) -> Result<(), CliError> {
+    let ids = meant(store, targets, &[StatusKind::Suspended]).await?;
     let mut told = Told::new(output, "resumed", ids.len());
-    for id in ids {
+    for id in &ids {
         told.note(id, handle(store, id).resume().await)?;
     }
     told.end()
@@ -40,11 +57,30 @@ pub(crate) async fn terminate(
     output: Output,
     steer: &Steer,
 ) -> Result<(), CliError> {
-    let mut told = Told::new(output, "to be terminated", steer.ids.len());
-    for id in &steer.ids {
+    let ids = meant(store, &steer.targets, NOT_ENDED).await?;
+    let mut told = Told::new(output, "to be terminated", ids.len());
+    for id in &ids {
         told.note(id, handle(store, id).terminate(&steer.reason).await)?;
     }
     told.end()
+}
+
+/// The instances that are named, or those that are described and can be told so.
+async fn meant(
+    store: &Store,
+    targets: &Targets,
+    able: &[StatusKind],
+) -> Result<Vec<InstanceId>, CliError> {
+    let are_named = !targets.ids.is_empty();
+    if are_named != targets.filter.means_all() {
+        return Err(CliError::WhichInstances { are_named });
+    }
+    if are_named {
+        return Ok(targets.ids.iter().map(|id| id.as_str().into()).collect());
+    }
+    let mut records = read::records(store, &targets.filter.to_filter()).await?;
+    records.retain(|record| able.contains(&record.status.kind()));
+    Ok(records.into_iter().map(|record| record.instance).collect())
 }
 
 fn handle(store: &Store, id: &str) -> InstanceHandle<Value> {
@@ -104,6 +140,8 @@ impl Told {
         }
         if self.output.is_json {
             self.output.json(&json!({ "instances": self.outcomes }))?;
+        } else if self.of == 0 {
+            self.output.line("no instance is meant by that")?;
         }
         match self.refused.len() {
             0 => Ok(()),

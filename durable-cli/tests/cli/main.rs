@@ -4,6 +4,7 @@
 mod bad_input;
 mod moving;
 mod reading;
+mod redis;
 mod steering;
 mod support;
 mod watching;

@@ -136,6 +136,19 @@ async fn instances_are_suspended_and_resumed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_instances_are_meant_by_a_description() {
+    let place = Place::filled().await;
+    let suspended = place.durable(&["suspend", "--name", "waits"]).done();
+    assert_eq!(suspended, "child-1: suspended\nwaits-1: suspended\n");
+    let none = place.durable(&["suspend", "--name", "waits"]).done();
+    assert_eq!(none, "no instance is meant by that\n");
+    let resumed = place.json(&["resume", "--status", "suspended"]);
+    assert_eq!(resumed["instances"].as_array().unwrap().len(), 2);
+    let ended = place.json(&["terminate", "--status", "completed,failed"]);
+    assert_eq!(ended, json!({ "instances": [] }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn instances_are_cancelled_and_terminated() {
     let place = Place::filled().await;
     assert_eq!(

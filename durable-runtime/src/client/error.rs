@@ -5,6 +5,8 @@ use std::fmt;
 use durable_core::provider::{ProviderError, StatusKind};
 use durable_core::{ExecutionId, Failure, InstanceId};
 
+use crate::coding::PayloadCodecError;
+
 /// Why a client call did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,6 +39,13 @@ pub enum ClientError {
         /// Why.
         failure: Failure,
     },
+    /// The payload codec of this client cannot read what is stored.
+    Unreadable {
+        /// The id.
+        instance: InstanceId,
+        /// Why.
+        error: PayloadCodecError,
+    },
     /// The value that was read is not of the expected type.
     InvalidPayload(Failure),
     /// The store did not do it, or may not have.
@@ -54,12 +63,18 @@ impl fmt::Display for ClientError {
                 status,
             } => write!(
                 f,
-                "the id `{instance}` is taken: its execution {execution_id} is {status}"
+                "the id `{instance}` is taken: its execution {execution_id} is {status}; use \
+                 another id, or say with a reuse policy what is to be done"
             ),
             Self::Refused(failure) | Self::InvalidPayload(failure) => failure.fmt(f),
             Self::Failed { instance, failure } => {
                 write!(f, "instance `{instance}` failed: {failure}")
             }
+            Self::Unreadable { instance, error } => write!(
+                f,
+                "what is stored of instance `{instance}` cannot be read: {error}: use the \
+                 payload codec that wrote it"
+            ),
             Self::Provider(error) => error.fmt(f),
         }
     }
@@ -71,6 +86,7 @@ impl std::error::Error for ClientError {
             Self::Refused(failure)
             | Self::InvalidPayload(failure)
             | Self::Failed { failure, .. } => Some(failure),
+            Self::Unreadable { error, .. } => Some(error),
             Self::Provider(error) => Some(error),
             _ => None,
         }

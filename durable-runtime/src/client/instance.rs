@@ -10,10 +10,30 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, fresh_message_id};
+use crate::coding::Texts;
 use crate::handle::EventRef;
 use crate::payload::{self, Subject};
 
-/// One instance, seen from outside.
+/// One instance, seen from outside. Made by [`Client::start`] or [`Client::instance`].
+///
+/// ```
+/// use durable_core::{EventId, ExecutionId};
+/// use durable_runtime::{ClientError, InstanceHandle};
+///
+/// async fn look_at(order: InstanceHandle<String>) -> Result<String, ClientError> {
+///     let record = order.record().await?;
+///     if let Some(reason) = record.blocked {
+///         return Ok(format!("no node can run it: {reason}"));
+///     }
+///     let page = order.history(ExecutionId::FIRST, EventId::UNASSIGNED, 100).await?;
+///     for entry in &page.entries {
+///         println!("{} {}", entry.event_id(), entry.event.kind());
+///     }
+///     order.cancel("the customer changed their mind").await?;
+///     order.wait().await
+/// }
+/// # let _ = look_at;
+/// ```
 #[derive(Debug)]
 pub struct InstanceHandle<O> {
     client: Client,
@@ -91,9 +111,11 @@ impl<O> InstanceHandle<O> {
     /// What is known of it.
     pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
         let record = self.client.provider().instance(&self.id).await?;
-        record.ok_or_else(|| ClientError::NotFound {
+        let mut record = record.ok_or_else(|| ClientError::NotFound {
             instance: self.id.clone(),
-        })
+        })?;
+        self.readable(&mut record)?;
+        Ok(record)
     }
 
     /// What its code said of itself.
@@ -191,6 +213,16 @@ impl<O> InstanceHandle<O> {
             .client
             .provider()
             .history(&self.id, execution_id, after, max);
-        Ok(history.await?)
+        let mut page = history.await?;
+        self.readable(&mut page.entries)?;
+        Ok(page)
+    }
+
+    fn readable(&self, value: &mut impl Texts) -> Result<(), ClientError> {
+        let decoded = self.client.coding().decode(value);
+        decoded.map_err(|error| ClientError::Unreadable {
+            instance: self.id.clone(),
+            error,
+        })
     }
 }

@@ -17,6 +17,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::clock::{Clock, SystemClock};
+use crate::coding::{Coding, PayloadCodec};
 use crate::handle::OrchestrationRef;
 use crate::payload::{self, Subject};
 
@@ -25,50 +26,104 @@ pub use instance::InstanceHandle;
 pub use start::Start;
 
 /// Starts instances, talks to them and reads about them.
+///
+/// It needs only a store, so it works from any process; a node on the store does the
+/// rest. It is cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+/// use durable_core::provider::{InstanceFilter, StatusKind};
+/// use durable_runtime::{Client, ClientError, EventName, IdReuse, Orchestration};
+/// use durable_testkit::MemoryProvider;
+///
+/// const ORDER: Orchestration<u64, String> = Orchestration::new("order");
+/// const APPROVED: EventName<bool> = EventName::new("approved");
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), ClientError> {
+/// let client = Client::new(Arc::new(MemoryProvider::new()));
+/// let order = client
+///     .start(ORDER, "order-7", &4990)
+///     .reuse(IdReuse::UseRunning) // starting it twice is starting it once
+///     .await?;
+/// order.raise(APPROVED, &true).await?;
+///
+/// let pending = InstanceFilter {
+///     statuses: vec![StatusKind::Pending],
+///     ..InstanceFilter::default()
+/// };
+/// let page = client.instances(&pending, None, 100).await?;
+/// assert_eq!(page.instances[0].instance, "order-7");
+///
+/// let again = client.start(ORDER, "order-7", &4990).await;
+/// assert!(matches!(again, Err(ClientError::Taken { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     parts: Arc<Parts>,
 }
 
+#[derive(Clone)]
 struct Parts {
     provider: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    coding: Coding,
+    /// The provider, with everything encoded that goes into it.
+    store: Arc<dyn Provider>,
 }
 
 impl Client {
     /// A client of this store.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
-        Self::with_parts(provider, Arc::new(SystemClock), Limits::default())
+        let parts = Parts {
+            store: Arc::clone(&provider),
+            provider,
+            clock: Arc::new(SystemClock),
+            limits: Limits::default(),
+            coding: Coding::default(),
+        };
+        Self {
+            parts: Arc::new(parts),
+        }
     }
 
     /// The same, with its time from elsewhere: of use only to stores that take their
     /// time from their callers.
     #[must_use]
     pub fn with_clock(self, clock: impl Clock) -> Self {
-        let provider = Arc::clone(&self.parts.provider);
-        Self::with_parts(provider, Arc::new(clock), self.parts.limits)
+        self.with_shared_clock(Arc::new(clock))
     }
 
     /// The same, with other limits for what it sends.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
-        let (provider, clock) = (&self.parts.provider, &self.parts.clock);
-        Self::with_parts(Arc::clone(provider), Arc::clone(clock), limits)
+        self.with(|parts| parts.limits = limits)
     }
 
-    pub(crate) fn with_parts(
-        provider: Arc<dyn Provider>,
-        clock: Arc<dyn Clock>,
-        limits: Limits,
-    ) -> Self {
-        Self {
-            parts: Arc::new(Parts {
-                provider,
-                clock,
-                limits,
-            }),
-        }
+    /// The same, with payloads changed on their way into the store and back: the
+    /// codec that the nodes on the store have.
+    #[must_use]
+    pub fn with_payload_codec(self, codec: impl PayloadCodec) -> Self {
+        self.with_coding(Coding::new(codec))
+    }
+
+    pub(crate) fn with_shared_clock(self, clock: Arc<dyn Clock>) -> Self {
+        self.with(|parts| parts.clock = clock)
+    }
+
+    pub(crate) fn with_coding(self, coding: Coding) -> Self {
+        self.with(|parts| {
+            parts.store = coding.store(Arc::clone(&parts.provider));
+            parts.coding = coding;
+        })
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+        change(Arc::make_mut(&mut self.parts));
+        self
     }
 
     /// Starts an orchestration under this id: set its options, then await it.
@@ -107,6 +162,7 @@ impl Client {
         token: &PromiseToken,
         failure: Failure,
     ) -> Result<(), ClientError> {
+        payload::check_failure(&self.limits(), &failure).map_err(ClientError::Refused)?;
         self.settle_promise(token, Err(failure)).await
     }
 
@@ -125,22 +181,39 @@ impl Client {
     }
 
     /// Lists instances by id, at most `max`, after this one.
+    ///
+    /// A value that the codec of this client cannot read is left as it is stored.
     pub async fn instances(
         &self,
         filter: &InstanceFilter,
         after: Option<&InstanceId>,
         max: usize,
     ) -> Result<InstancePage, ClientError> {
-        Ok(self.parts.provider.instances(filter, after, max).await?)
+        let mut page = self.provider().instances(filter, after, max).await?;
+        for record in &mut page.instances {
+            // One record that cannot be read must not hide the others.
+            let _ = self.parts.coding.decode(record);
+        }
+        Ok(page)
     }
 
     /// Removes ended instances.
     pub async fn purge(&self, purge: &Purge) -> Result<PurgeReport, ClientError> {
-        Ok(self.parts.provider.purge(purge, self.now_ms()).await?)
+        Ok(self.provider().purge(purge, self.now_ms()).await?)
     }
 
+    /// The store; what goes into it is encoded, what comes out is not decoded.
     pub(crate) fn provider(&self) -> &dyn Provider {
-        &*self.parts.provider
+        &*self.parts.store
+    }
+
+    pub(crate) fn coding(&self) -> &Coding {
+        &self.parts.coding
+    }
+
+    /// The largest names and values that can be sent.
+    fn limits(&self) -> Limits {
+        self.parts.coding.plain_limits(self.parts.limits)
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -153,20 +226,16 @@ impl Client {
         subject: &Subject,
         value: &T,
     ) -> Result<Payload, ClientError> {
-        payload::check_name(&self.parts.limits, subject)
-            .and_then(|()| payload::encode(&self.parts.limits, role, subject, value))
+        let limits = self.limits();
+        payload::check_name(&limits, subject)
+            .and_then(|()| payload::encode(&limits, role, subject, value))
             .map_err(ClientError::Refused)
     }
 
     /// Refuses an id that leaves no room for the ids of messages that are derived
     /// from it.
     pub(crate) fn check_new_id(&self, id: &InstanceId) -> Result<(), ClientError> {
-        let longest = match id.is_empty() {
-            true => String::new(),
-            false => format!("{id}/{0}/{0}/{0}", u64::MAX),
-        };
-        let subject = Subject::new("instance", longest.into());
-        payload::check_name(&self.parts.limits, &subject).map_err(ClientError::Refused)
+        payload::check_new_id(&self.limits(), id).map_err(ClientError::Refused)
     }
 
     pub(crate) async fn send(
@@ -179,11 +248,7 @@ impl Client {
             target: instance.clone(),
             message: Message { message_id, body },
         };
-        let outcomes = self
-            .parts
-            .provider
-            .send(vec![outgoing], self.now_ms())
-            .await?;
+        let outcomes = self.provider().send(vec![outgoing], self.now_ms()).await?;
         ClientError::check(instance, outcomes.first().copied())
     }
 }

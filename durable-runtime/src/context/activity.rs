@@ -21,6 +21,23 @@ impl OrchestrationContext {
     /// An activity runs at least once, on any node that serves its queue; its
     /// result is recorded exactly once. Without further options it is not retried
     /// when it fails.
+    ///
+    /// ```
+    /// # use durable_runtime::{Activity, Failure, OrchestrationContext, RetryPolicy};
+    /// # use std::time::Duration;
+    /// # const CHARGE: Activity<u64, String> = Activity::new("charge");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let receipt = ctx
+    ///     .activity(CHARGE, &4990)
+    ///     .retry(RetryPolicy { max_attempts: 5, ..RetryPolicy::default() })
+    ///     .attempt_timeout(Duration::from_secs(10))
+    ///     .timeout(Duration::from_secs(60))
+    ///     .queue("payments")
+    ///     .await?;
+    /// # let _: String = receipt;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn activity<I, O>(&self, activity: impl ActivityRef<I, O>, input: &I) -> ActivityCall<O>
     where
         I: Serialize,

@@ -21,6 +21,16 @@ impl OrchestrationContext {
     /// Its id is derived from this instance unless one is given. An id that is
     /// taken is a failure of kind `InstanceExists`. Dropping the future asks the
     /// child to stop.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, Orchestration, OrchestrationContext};
+    /// # const SHIP: Orchestration<u32, String> = Orchestration::new("ship");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let parcel = ctx.sub_orchestration(SHIP, &7).id("shipping-7").await?;
+    /// # let _: String = parcel;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sub_orchestration<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,
@@ -51,6 +61,15 @@ impl OrchestrationContext {
     ///
     /// It is started once, with the commit of what happened so far. If the id is
     /// taken, nothing is started.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, Orchestration, OrchestrationContext};
+    /// # const SURVEY: Orchestration<u32, ()> = Orchestration::new("survey");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.start_detached(SURVEY.at("2.0.0"), "survey-7", &7)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn start_detached<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,

@@ -13,7 +13,22 @@ impl OrchestrationContext {
     /// newest registered version.
     ///
     /// State, custom status, unread events and a requested cancellation go along.
-    /// The returned value never comes: write `return ctx.continue_as_new(&n).await`.
+    /// Activities and children that are still open are cancelled. The returned value
+    /// never comes: write `return ctx.continue_as_new(&n).await`.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// async fn count(ctx: OrchestrationContext, mut seen: u64) -> Result<u64, Failure> {
+    ///     while !ctx.should_continue_as_new() {
+    ///         if ctx.external_event::<bool>("is last").await? {
+    ///             return Ok(seen);
+    ///         }
+    ///         seen += 1;
+    ///     }
+    ///     ctx.continue_as_new(&seen).await
+    /// }
+    /// # let _ = count;
+    /// ```
     pub async fn continue_as_new<I: Serialize, O>(&self, input: &I) -> Result<O, Failure> {
         let input = self.encode_next(input)?;
         self.end_with(Ending::ContinuedAsNew {

@@ -20,6 +20,16 @@ impl OrchestrationContext {
     ///
     /// Events of one name are read in the order in which they came. One that came
     /// before anybody waited is not lost: the next future of that name gets it.
+    ///
+    /// ```
+    /// # use durable_runtime::{EventName, Failure, OrchestrationContext};
+    /// # const APPROVED: EventName<bool> = EventName::new("approved");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let approved: bool = ctx.external_event(APPROVED).await?;
+    /// # let _ = approved;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn external_event<T>(&self, event: impl EventRef<T>) -> ExternalEvent<T> {
         let name = event.into_name();
         let subject = Subject::new("event", name.clone());
@@ -34,6 +44,15 @@ impl OrchestrationContext {
     }
 
     /// Raises an event for another instance. Nothing happens if there is none.
+    ///
+    /// ```
+    /// # use durable_runtime::{EventName, Failure, OrchestrationContext};
+    /// # const APPROVED: EventName<bool> = EventName::new("approved");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.send_event("order-7", APPROVED, &true)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn send_event<T: Serialize>(
         &self,
         target: impl Into<InstanceId>,

@@ -45,7 +45,37 @@ pub use timer::Sleep;
 /// asks of the context finds its branch again in a replay, with three exceptions,
 /// which need `biased;` or a place before the `select!`: numbers drawn with
 /// [`random`](Self::random) and [`uuid`](Self::uuid), promises, and equal calls in
-/// boxed branches.
+/// boxed branches. The crate's own [`select!`](crate::select) has no such exceptions.
+///
+/// What else must not be in an orchestration, because it is not the same in a replay:
+/// the system's time, random numbers of other sources, global variables, `tokio::spawn`
+/// and `tokio::time::sleep`, sockets and files. Use [`now`](Self::now),
+/// [`random`](Self::random), [`sleep`](Self::sleep), an [`activity`](Self::activity) or
+/// [`run`](Self::run) instead. In debug builds the runtime replays what it stored and
+/// finds such code while it is being written.
+///
+/// ```
+/// use std::time::Duration;
+/// use durable_runtime::{Activity, EventName, Failure, OrchestrationContext};
+///
+/// const CHARGE: Activity<u64, String> = Activity::new("charge");
+/// const REFUND: Activity<u64, ()> = Activity::new("refund");
+/// const APPROVED: EventName<bool> = EventName::new("approved");
+///
+/// async fn order(ctx: OrchestrationContext, cents: u64) -> Result<String, Failure> {
+///     let receipt = ctx.activity(CHARGE, &cents).await?;
+///     let is_approved = tokio::select! {
+///         approved = ctx.external_event(APPROVED) => approved?,
+///         timer = ctx.sleep(Duration::from_secs(86_400)) => timer.map(|()| false)?,
+///     };
+///     if !is_approved {
+///         ctx.activity(REFUND, &cents).await?;
+///         return Err(Failure::application("refused", "nobody approved"));
+///     }
+///     Ok(receipt)
+/// }
+/// # let _ = order;
+/// ```
 #[derive(Debug, Clone)]
 pub struct OrchestrationContext {
     shared: Arc<Shared>,
@@ -73,6 +103,16 @@ impl OrchestrationContext {
 
     /// The time of the latest thing that happened to this execution: the same in
     /// every replay.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # use std::time::Duration;
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let deadline = ctx.now() + Duration::from_secs(3600);
+    /// # let _ = deadline;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn now(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_millis(self.now_ms())
     }
@@ -82,12 +122,30 @@ impl OrchestrationContext {
     }
 
     /// A random id: the same in every replay, different in every execution.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let order_number = ctx.uuid().to_string();
+    /// # let _ = order_number;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn uuid(&self) -> Uuid {
         let bytes = self.draw(SeededRandom::next_bytes);
         uuid::Builder::from_random_bytes(bytes).into_uuid()
     }
 
     /// A random number: the same in every replay, different in every execution.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let lucky = ctx.random() % 100 == 0;
+    /// # let _ = lucky;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn random(&self) -> u64 {
         self.draw(SeededRandom::next_u64)
     }
@@ -125,6 +183,20 @@ impl OrchestrationContext {
     ///
     /// What was open at that moment resolves to a failure of kind `Cancelled`, so
     /// `?` unwinds; clean-up code can go on calling activities.
+    ///
+    /// ```
+    /// # use durable_runtime::{Activity, Failure, OrchestrationContext};
+    /// # const CHARGE: Activity<u64, ()> = Activity::new("charge");
+    /// # const REFUND: Activity<u64, ()> = Activity::new("refund");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let charged = ctx.activity(CHARGE, &4990).await;
+    /// if ctx.is_cancelled() {
+    ///     ctx.activity(REFUND, &4990).await?; // clean-up is ordinary code
+    /// }
+    /// charged?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.shared.lock().cursor.cancel_reason().is_some()
     }

@@ -14,6 +14,17 @@ impl OrchestrationContext {
     ///
     /// True for executions that come here for the first time, and from then on for
     /// the whole execution; false for those that went past here before the change.
+    ///
+    /// ```
+    /// # use durable_runtime::{Activity, Failure, OrchestrationContext};
+    /// # const CHECK_STOCK: Activity<u32, ()> = Activity::new("check-stock");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// if ctx.patched("check-stock-first").await {
+    ///     ctx.activity(CHECK_STOCK, &7).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
         let request = self
             .subject("patch", patch_id.into())

@@ -16,6 +16,17 @@ use crate::payload::{self, Subject};
 
 impl OrchestrationContext {
     /// Creates a promise that somebody resolves or rejects through its token.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let answer = ctx.promise::<bool>("answer")?;
+    /// ctx.set_custom_status(&answer.token().to_string())?; // for whoever is to answer
+    /// let is_yes = answer.await?;
+    /// # let _ = is_yes;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn promise<T>(&self, name: impl Into<Name>) -> Result<Promise<T>, Failure> {
         let subject = self.subject("promise", name.into())?;
         let mut inner = self.shared.enter().map_err(Misuse::to_failure)?;
@@ -31,6 +42,15 @@ impl OrchestrationContext {
     }
 
     /// Resolves a promise of another instance.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext, PromiseToken};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let token: PromiseToken = ctx.external_event("asked").await?;
+    /// ctx.resolve_promise(token, &true)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resolve_promise<T: Serialize + ?Sized>(
         &self,
         token: PromiseToken,
@@ -42,6 +62,15 @@ impl OrchestrationContext {
     }
 
     /// Rejects a promise of another instance.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext, PromiseToken};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let token: PromiseToken = ctx.external_event("asked").await?;
+    /// ctx.reject_promise(token, Failure::application("refused", "nobody is here"))?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reject_promise(&self, token: PromiseToken, failure: Failure) -> Result<(), Failure> {
         payload::check_failure(self.limits(), &failure)?;
         self.settle_promise(token, Err(failure))

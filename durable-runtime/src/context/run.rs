@@ -26,6 +26,17 @@ impl OrchestrationContext {
     /// Its result is all that the orchestration may learn of it: what it leaves in the
     /// orchestration's variables or channels is not there in a replay. It must not
     /// use the context.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let host = ctx
+    ///     .run("host", async { Ok::<_, Failure>(std::env::var("HOST").ok()) })
+    ///     .await?;
+    /// # let _ = host;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn run<F, T, E>(&self, name: impl Into<Name>, effect: F) -> Run<F>
     where
         F: Future<Output = Result<T, E>> + Send,

@@ -11,6 +11,15 @@ impl OrchestrationContext {
     /// The value of a state key, if it was set.
     ///
     /// State is kept across continue-as-new. In replay the recorded value wins.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let rounds: u32 = ctx.state("rounds")?.unwrap_or(0);
+    /// ctx.set_state("rounds", &(rounds + 1))?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn state<T: DeserializeOwned>(&self, key: impl Into<Name>) -> Result<Option<T>, Failure> {
         let subject = self.subject("state key", key.into())?;
         let value = self.shared.lock().cursor.state(&subject.name).cloned();
@@ -38,6 +47,14 @@ impl OrchestrationContext {
     }
 
     /// Says something of this orchestration that clients can read.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.set_custom_status("waiting for the warehouse")?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;

@@ -11,22 +11,39 @@ use super::OrchestrationContext;
 use crate::future::Operation;
 
 impl OrchestrationContext {
-    /// Waits this long, from now or from the time when the orchestration got here.
+    /// Waits this long, counted from [`now`](Self::now); rounded up to milliseconds.
     ///
     /// A timer costs nothing while it waits and survives every crash. It fails only
     /// when the orchestration is cancelled.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # use std::time::Duration;
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.sleep(Duration::from_secs(30 * 86_400)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sleep(&self, duration: Duration) -> Sleep {
-        let wait_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        self.sleep_until_ms(self.now_ms().saturating_add(wait_ms))
+        self.sleep_until_ms(self.now_ms().saturating_add(rounded_up_ms(duration)))
     }
 
-    /// Waits until this time.
+    /// Waits until this time by the store's clock. A time that has passed is now.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # use std::time::Duration;
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// let tomorrow = ctx.now() + Duration::from_secs(86_400);
+    /// ctx.sleep_until(tomorrow).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn sleep_until(&self, time: SystemTime) -> Sleep {
         let since_epoch = time
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or(Duration::ZERO);
-        let due_ms = u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX);
-        self.sleep_until_ms(due_ms)
+        self.sleep_until_ms(rounded_up_ms(since_epoch))
     }
 
     fn sleep_until_ms(&self, fire_at_ms: u64) -> Sleep {
@@ -34,6 +51,12 @@ impl OrchestrationContext {
             operation: Operation::lazy(&self.shared, Ok(Request::Timer { fire_at_ms })),
         }
     }
+}
+
+/// In whole milliseconds, rounded up: no timer is shorter than it says.
+fn rounded_up_ms(duration: Duration) -> u64 {
+    let ms = duration.as_nanos().div_ceil(1_000_000);
+    u64::try_from(ms).unwrap_or(u64::MAX)
 }
 
 /// A durable timer.

@@ -31,25 +31,28 @@ pub(super) async fn attempt(
     if let Some(failure) = retry::expired(&claimed.item, now_ms) {
         return Verdict::Finished(Err(failure));
     }
-    let work = HandedBack::Work(claimed.lease.key.clone());
     let Some(code) = node.registry.activity(&claimed.item.name) else {
-        tracing::warn!(activity = %claimed.item.name, "this node does not know the activity");
-        return Verdict::HandBack {
-            not_before_ms: Some(node.hand_backs.next(work, now_ms)),
-        };
+        return hand_back(node, claimed, "this node does not know the activity");
     };
+    let (mut input, mut heartbeat) = (claimed.item.input.clone(), claimed.heartbeat.clone());
+    let decoded = node.coding.decode(&mut input);
+    if let Err(error) = decoded.and_then(|()| node.coding.decode(&mut heartbeat)) {
+        let reason = format!("this node cannot read what is stored: {error}");
+        return hand_back(node, claimed, &reason);
+    }
+    let work = HandedBack::Work(claimed.lease.key.clone());
     node.hand_backs.forget(&work);
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
         lease: claimed.lease.clone(),
         number: claimed.attempt,
-        earlier_heartbeat: claimed.heartbeat.clone(),
+        earlier_heartbeat: heartbeat,
         cancellation: cancellation.clone(),
         provider: Arc::clone(&node.provider),
         clock: Arc::clone(&node.clock),
         limits: node.options.limits,
     });
-    let work = CatchPanic(Some(code(context, claimed.item.input.clone())));
+    let work = CatchPanic(Some(code(context, input)));
     let limit = retry::attempt_limit(&claimed.item, now_ms);
     let result = tokio::select! {
         biased;
@@ -62,6 +65,18 @@ pub(super) async fn attempt(
     };
     let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
     retry::judge(claimed, result, node.store_now_ms())
+}
+
+/// Another node may be able to run it, or this one later.
+fn hand_back(node: &Node, claimed: &ClaimedWork, reason: &str) -> Verdict {
+    let key = claimed.lease.key.clone();
+    tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
+    let not_before_ms = node
+        .hand_backs
+        .next(HandedBack::Work(key), node.store_now_ms());
+    Verdict::HandBack {
+        not_before_ms: Some(not_before_ms),
+    }
 }
 
 async fn sleep_or_never(node: &Node, limit: Option<Duration>) {

@@ -26,8 +26,12 @@ impl Cache {
     /// A cache for this many executions.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            executions: NonZeroUsize::new(capacity)
-                .map(|capacity| Mutex::new(LruCache::new(capacity))),
+            executions: NonZeroUsize::new(capacity).map(|capacity| {
+                // Room is made when it is needed, so that a cache may have no bound.
+                let mut executions = LruCache::unbounded();
+                executions.resize(capacity);
+                Mutex::new(executions)
+            }),
         }
     }
 

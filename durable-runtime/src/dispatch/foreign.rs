@@ -6,6 +6,7 @@ use durable_core::provider::{Message, MessageBody, OutgoingMessage, ProviderErro
 use durable_core::{Failure, FailureKind, InstanceId, MessageId};
 use tokio::sync::mpsc;
 
+use super::outcome;
 use super::wait::{self, Backoff};
 use crate::node::Node;
 use crate::options::FaultPolicy;
@@ -25,7 +26,6 @@ pub(crate) async fn serve_foreign_wakes(
             },
         };
         drop(node.cache.take(&instance));
-        metrics::counter!("durable_violations_total").increment(1);
         let failure = Failure::new(
             FailureKind::DeterminismViolation,
             "the orchestration was woken by something that is not durable, such as \
@@ -34,6 +34,7 @@ pub(crate) async fn serve_foreign_wakes(
         )
         .not_retryable();
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
+        outcome::count(&failure);
         match node.options.fault_policy {
             FaultPolicy::Suspend => suspend(&node, &instance, &failure).await,
             FaultPolicy::Terminate => terminate(&node, &instance, &failure).await,

@@ -1,17 +1,21 @@
 //! Keeps the session alive, and hears what was cancelled elsewhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use durable_core::provider::ProviderError;
 
 use crate::node::Node;
+
+/// However short the bound is, the node does other things too.
+const SHORTEST_BEAT: Duration = Duration::from_millis(1);
 
 /// Sends heartbeats until the session ends.
 ///
 /// A heartbeat that fails is tried again at the next beat: there are several
 /// within the bound.
 pub(crate) async fn keep_session(node: Arc<Node>) {
-    let beat = node.options.heartbeat_bound / 4;
+    let beat = (node.options.heartbeat_bound / 4).max(SHORTEST_BEAT);
     loop {
         tokio::select! {
             biased;

@@ -20,6 +20,7 @@ use durable_core::InstanceId;
 use durable_core::provider::{Lease, ReadyInstance};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
+use crate::coding::Coding;
 use crate::turn::Arrival;
 
 /// Who holds which instance.
@@ -69,7 +70,11 @@ impl Holders {
 
     /// An instance was handed out. If it is new in this node's hands its holder is
     /// to be started with this channel; if not, what came with it is passed on.
-    pub(crate) fn take_over(&self, ready: &ReadyInstance) -> Option<UnboundedReceiver<Arrival>> {
+    pub(crate) fn take_over(
+        &self,
+        ready: &ReadyInstance,
+        coding: &Coding,
+    ) -> Option<UnboundedReceiver<Arrival>> {
         let mut known = self.known();
         if let Some(holder) = known.holders.get(&ready.lease.instance) {
             match &holder.stage {
@@ -78,7 +83,8 @@ impl Holders {
                 _ if holder.token < ready.lease.token => {}
                 Stage::Returning | Stage::Gone => return None,
                 Stage::Active(channel) => {
-                    let mut arrivals = ready.messages.iter().cloned().map(Arrival::Message);
+                    let messages = ready.messages.iter().cloned();
+                    let mut arrivals = messages.map(|message| Arrival::of(message, coding));
                     if arrivals.all(|arrival| channel.send(arrival).is_ok()) {
                         return None;
                     }

@@ -80,11 +80,12 @@ pub(super) struct Lost;
 impl Holding {
     fn new(node: Arc<Node>, ready: &ReadyInstance, channel: UnboundedReceiver<Arrival>) -> Self {
         let messages = ready.messages.iter().cloned();
+        let arrivals = messages.map(|message| Arrival::of(message, &node.coding));
         Self {
+            arrivals: arrivals.collect(),
             node,
             lease: ready.lease.clone(),
             channel,
-            arrivals: messages.map(Arrival::Message).collect(),
             tail: Tail {
                 execution_id: ready.execution_id,
                 last_event_id: ready.last_event_id,
@@ -107,7 +108,10 @@ impl Holding {
         if ready.crashes >= self.node.options.max_crashes {
             let failure = Failure::new(
                 FailureKind::Poisoned,
-                format!("{} nodes died while they ran this instance", ready.crashes),
+                format!(
+                    "{} nodes died while they ran this instance: resume it when the cause is gone",
+                    ready.crashes
+                ),
             );
             let stop = Stop::by_policy(failure, FaultPolicy::Suspend);
             self.stop(stop, self.new_batch()).await;
@@ -299,7 +303,7 @@ impl Holding {
                     lease,
                     result: WorkResult::Finished(result),
                 }),
-                Arrival::Message(_) | Arrival::Settled(_) => None,
+                Arrival::Message(_) | Arrival::Unreadable(_) | Arrival::Settled(_) => None,
             })
             .collect();
         if !settlements.is_empty() {
@@ -309,8 +313,7 @@ impl Holding {
 }
 
 fn is_start(arrival: &Arrival) -> bool {
-    matches!(arrival, Arrival::Message(delivered)
-        if matches!(delivered.message.body, MessageBody::Start(_)))
+    matches!(arrival.body(), Some(MessageBody::Start(_)))
 }
 
 fn is_end(arrival: &Arrival) -> bool {
@@ -318,11 +321,8 @@ fn is_end(arrival: &Arrival) -> bool {
 }
 
 fn end_reason(arrival: &Arrival) -> Option<String> {
-    match arrival {
-        Arrival::Message(delivered) => match &delivered.message.body {
-            MessageBody::Terminate { reason } => Some(reason.clone()),
-            _ => None,
-        },
+    match arrival.body() {
+        Some(MessageBody::Terminate { reason }) => Some(reason.clone()),
         _ => None,
     }
 }

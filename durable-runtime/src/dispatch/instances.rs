@@ -49,7 +49,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
 
 /// The holder is known before its task runs, so that what comes next finds it.
 fn take_over(node: &Arc<Node>, ready: ReadyInstance) {
-    if let Some(channel) = node.holders.take_over(&ready) {
+    if let Some(channel) = node.holders.take_over(&ready, &node.coding) {
         node.spawn(holding::hold(Arc::clone(node), ready, channel));
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, F
         return Ok(Loaded::Ended(Box::new(record)));
     }
     metrics::counter!("durable_replays_total").increment(1);
-    let rest = replay(&*node.provider, &mut live, None).await?;
+    let rest = replay(node, &mut live, None).await?;
     Ok(Loaded::Live(Box::new(live), rest))
 }
 
@@ -80,7 +80,7 @@ pub(super) fn new_live(node: &Node, instance: &InstanceId, execution_id: Executi
 
 /// Replays what the store has of an execution, up to this event if one is given.
 pub(super) async fn replay(
-    provider: &dyn Provider,
+    node: &Node,
     live: &mut Live,
     up_to: Option<EventId>,
 ) -> Result<Rest, Fault> {
@@ -93,9 +93,11 @@ pub(super) async fn replay(
             Replayed::UpToDate(rest) => return Ok(rest),
             Replayed::NeedsHistory if is_complete => live.execution.end_of_history(),
             Replayed::NeedsHistory => {
-                let page = provider
+                let mut page = node
+                    .provider
                     .history(&instance, execution_id, after, PAGE)
                     .await?;
+                node.coding.decode(&mut page.entries)?;
                 is_complete = !page.has_more;
                 for entry in page.entries {
                     if up_to.is_some_and(|last| entry.event_id() > last) {

@@ -39,6 +39,14 @@ impl Stop {
     }
 }
 
+/// Counts an instance that cannot go on.
+pub(super) fn count(failure: &Failure) {
+    metrics::counter!("durable_faults_total", "kind" => failure.kind.to_string()).increment(1);
+    if failure.kind == FailureKind::DeterminismViolation {
+        metrics::counter!("durable_violations_total").increment(1);
+    }
+}
+
 /// A failure that every store accepts.
 fn shortened(mut failure: Failure) -> Failure {
     if failure.message.len() > LONGEST_MESSAGE {

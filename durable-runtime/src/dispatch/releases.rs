@@ -72,6 +72,11 @@ async fn give_back(node: &Node, leases: Vec<Lease>, not_before_ms: Option<u64>) 
         .release(leases.clone(), not_before_ms, node.clock.now_ms())
         .await
     {
+        if !wait::is_passing(&error) {
+            // The end of the session frees them, and others need not wait for it.
+            tracing::error!(%error, "leases could not be given back");
+            return node.doubt();
+        }
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
             return;

@@ -7,7 +7,7 @@ use super::commit::{NotCommitted, commit};
 use super::hand_backs::HandedBack;
 use super::holding::{Hold, Holding, Lost};
 use super::load;
-use super::outcome::Stop;
+use super::outcome::{self, Stop};
 use super::steps::dropped;
 use crate::execution::Fault;
 use crate::turn::{Arrival, Batch, Live};
@@ -21,12 +21,9 @@ impl Holding {
         let failure = fault.to_failure();
         let instance = &self.lease.instance;
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
-        metrics::counter!("durable_faults_total", "kind" => failure.kind.to_string()).increment(1);
-        if failure.kind == FailureKind::DeterminismViolation {
-            metrics::counter!("durable_violations_total").increment(1);
-        }
+        outcome::count(&failure);
         let stop = match fault {
-            Fault::NotRegistered { .. } => Stop::Blocked(failure),
+            Fault::NotRegistered { .. } | Fault::Unreadable(_) => Stop::Blocked(failure),
             _ => Stop::by_policy(failure, self.node.options.fault_policy),
         };
         self.stop(stop, batch).await;
@@ -154,7 +151,7 @@ impl Holding {
         };
         let (instance, reason) = (&self.lease.instance, fault.to_failure());
         tracing::error!(%instance, %reason, "a committed turn does not replay");
-        metrics::counter!("durable_violations_total").increment(1);
+        outcome::count(&reason);
         if self.hold == Hold::Free {
             self.suspend(reason).await;
         } else {
@@ -172,11 +169,8 @@ impl Holding {
 }
 
 fn start_of(arrival: &Arrival) -> Option<&StartInstance> {
-    match arrival {
-        Arrival::Message(delivered) => match &delivered.message.body {
-            MessageBody::Start(start) => Some(start),
-            _ => None,
-        },
+    match arrival.body() {
+        Some(MessageBody::Start(start)) => Some(start),
         _ => None,
     }
 }

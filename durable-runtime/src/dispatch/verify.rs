@@ -69,10 +69,10 @@ async fn replays(node: &Node, reached: Reached) -> Result<(), Fault> {
         None,
     ));
     let live = reached.last_event_id;
-    match load::replay(&*node.provider, &mut copy, Some(live)).await {
+    match load::replay(node, &mut copy, Some(live)).await {
         Ok(_) => check_tail(live, &copy.execution),
-        Err(Fault::Provider(error)) => {
-            tracing::warn!(%error, "a turn could not be verified");
+        Err(fault @ (Fault::Provider(_) | Fault::Unreadable(_))) => {
+            tracing::warn!(%fault, "a turn could not be verified");
             Ok(())
         }
         Err(fault) => Err(fault),

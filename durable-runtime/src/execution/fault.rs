@@ -6,6 +6,7 @@ use std::fmt;
 use durable_core::provider::ProviderError;
 use durable_core::{CursorError, EventId, Failure, FailureKind, Name, Version};
 
+use crate::coding::PayloadCodecError;
 use crate::context::Misuse;
 
 /// Why an execution cannot go on.
@@ -27,6 +28,8 @@ pub(crate) enum Fault {
     Diverged { live: EventId, replayed: EventId },
     /// The history could not be read.
     Provider(ProviderError),
+    /// This node cannot decode something that the store gave it.
+    Unreadable(PayloadCodecError),
 }
 
 impl From<CursorError> for Fault {
@@ -38,6 +41,12 @@ impl From<CursorError> for Fault {
 impl From<ProviderError> for Fault {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error)
+    }
+}
+
+impl From<PayloadCodecError> for Fault {
+    fn from(error: PayloadCodecError) -> Self {
+        Self::Unreadable(error)
     }
 }
 
@@ -53,6 +62,7 @@ impl Fault {
             Self::Cursor(_) | Self::Provider(_) => FailureKind::CorruptHistory,
             Self::Panicked { .. } => FailureKind::Panicked,
             Self::NotRegistered { .. } => FailureKind::NotRegistered,
+            Self::Unreadable(_) => FailureKind::InvalidPayload,
         };
         Failure::new(kind, self.to_string()).not_retryable()
     }
@@ -63,6 +73,11 @@ impl fmt::Display for Fault {
         match self {
             Self::Cursor(error) => error.fmt(f),
             Self::Provider(error) => error.fmt(f),
+            Self::Unreadable(error) => write!(
+                f,
+                "what is stored cannot be read on this node: {error}: give it the payload codec \
+                 that wrote it"
+            ),
             Self::Panicked { message, after } => {
                 write!(
                     f,

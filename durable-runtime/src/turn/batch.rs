@@ -3,13 +3,15 @@
 //! Invariant: it holds whole steps only, and a result that travelled in memory
 //! stays here until the commit that records it is applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use durable_core::provider::{
     Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
     OutgoingMessage, Timer, TurnCommit, WorkItem, WorkKey,
 };
-use durable_core::{Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
+use durable_core::{
+    CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
+};
 
 use super::messages::Source;
 use super::{Arrival, Live, LocalResult, Past};
@@ -23,6 +25,8 @@ pub(crate) struct Batch {
     consumed: Vec<InboxSeq>,
     results: Vec<LocalResult>,
     new_work: BTreeMap<(ExecutionId, EventId), WorkItem>,
+    /// Which call of its execution each new work item is.
+    commands: HashMap<WorkKey, CommandId>,
     cancelled_work: Vec<WorkKey>,
     new_timers: BTreeMap<(ExecutionId, EventId), Timer>,
     cancelled_timers: Vec<(ExecutionId, EventId)>,
@@ -56,6 +60,7 @@ impl Batch {
             consumed: Vec::new(),
             results: Vec::new(),
             new_work: BTreeMap::new(),
+            commands: HashMap::new(),
             cancelled_work: Vec::new(),
             new_timers: BTreeMap::new(),
             cancelled_timers: Vec::new(),
@@ -90,6 +95,11 @@ impl Batch {
     pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
         let queued = self.new_work.values().map(|item| &item.options.queue);
         queued.filter(|queue| queues.contains(queue)).count()
+    }
+
+    /// Which call of its execution each new work item is, for people.
+    pub(crate) fn take_commands(&mut self) -> HashMap<WorkKey, CommandId> {
+        std::mem::take(&mut self.commands)
     }
 
     /// Activities that nobody waits for any more.
@@ -130,6 +140,7 @@ impl Batch {
     pub(crate) fn consume(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Message(message) => self.consumed.push(message.seq),
+            Arrival::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
             Arrival::Result(result) => self.results.push(result),
             Arrival::Settled(_) => {}
         }
@@ -165,7 +176,7 @@ impl Batch {
                 self.update.running = Some((name.clone(), version.clone()));
                 self.update.status = Some(InstanceStatus::Running);
             }
-            Event::ActivityScheduled { .. } => self.schedule(source, entry),
+            Event::ActivityScheduled { .. } => self.schedule(source, command, entry),
             Event::TimerCreated { fire_at_ms, .. } => self.set_timer(source, *fire_at_ms),
             Event::ActivityCancelRequested {
                 source_event_id, ..
@@ -187,7 +198,7 @@ impl Batch {
         }
     }
 
-    fn schedule(&mut self, source: Source, entry: &HistoryEntry) {
+    fn schedule(&mut self, source: Source, command: Option<CommandId>, entry: &HistoryEntry) {
         let Event::ActivityScheduled {
             name,
             input,
@@ -204,6 +215,9 @@ impl Batch {
             options: options.clone(),
             scheduled_at_ms: entry.recorded_at_ms,
         };
+        if let Some(command) = command {
+            self.commands.insert(item.key.clone(), command);
+        }
         self.new_work
             .insert((source.execution_id, source.event_id), item);
     }

@@ -215,7 +215,7 @@ async fn work_that_takes_its_worker_down_again_and_again_is_set_aside() {
     assert_eq!(failure.kind, FailureKind::Poisoned);
     assert_eq!(
         failure.message,
-        "activity `pack` took its worker down 3 times"
+        "activity `pack` took its worker down 3 times and is set aside: see the logs of the workers"
     );
     assert_eq!(begun.load(Ordering::Relaxed), 3);
     stop(node).await;

@@ -55,7 +55,11 @@ async fn by_default_an_id_that_is_taken_is_refused() {
     let error = client.start(ECHO, "h", &2).await.unwrap_err();
     let sentence = error.to_string();
     assert_eq!(taken(error), (1, StatusKind::Running));
-    assert_eq!(sentence, "the id `h` is taken: its execution 1 is running");
+    assert_eq!(
+        sentence,
+        "the id `h` is taken: its execution 1 is running; use another id, or say with a reuse \
+         policy what is to be done"
+    );
     hold.raise(GO, &5).await.unwrap();
     assert_eq!(hold.wait().await.unwrap(), 6);
     let error = client.start(HOLD, "h", &2).await.unwrap_err();

@@ -113,7 +113,7 @@ pub(crate) async fn trace(world: &World, id: &str) -> BTreeMap<String, Vec<Strin
 }
 
 /// What an event says, without its place among concurrent ones.
-fn line(event: &Event) -> String {
+pub(crate) fn line(event: &Event) -> String {
     let text = match event {
         Event::ActivityScheduled { name, input, .. } => format!("{name} {input}"),
         Event::ActivityCompleted { result, .. } => result.to_string(),

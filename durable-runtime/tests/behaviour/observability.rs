@@ -1,5 +1,7 @@
 //! Metrics and spans.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durable_core::provider::{Message, MessageBody, OutgoingMessage, Provider};
@@ -255,10 +257,50 @@ async fn every_turn_and_every_attempt_has_a_span_that_says_whose_it_is() {
         assert_eq!(attempt.field("event"), Some("2"));
         assert_eq!(attempt.field("attempt"), Some(number));
     }
+    // The first attempt was claimed with the commit that scheduled it.
+    assert_eq!(attempts[0].field("command"), Some("Activity(0)"));
     let recorded = spans.named("recorded");
     let commands: Vec<_> = recorded
         .iter()
         .map(|event| event.field("command").unwrap())
         .collect();
     assert_eq!(commands, ["Activity(0)", "External(0)"]);
+}
+
+/// The names in these lines that begin like a metric of this crate.
+fn metric_names<'a>(lines: impl Iterator<Item = &'a str>, quote: char) -> BTreeSet<String> {
+    lines
+        .flat_map(|line| line.split(quote))
+        .filter(|part| part.starts_with("durable_") && !part.contains([' ', ':', '{']))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+fn source_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => source_files(&path),
+            false => vec![path],
+        })
+        .collect()
+}
+
+#[test]
+fn the_documentation_lists_every_metric_and_no_other() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let documentation = std::fs::read_to_string(sources.join("lib.rs")).unwrap();
+    let table = documentation
+        .lines()
+        .filter(|line| line.starts_with("//! | `durable_"));
+    let listed = metric_names(table, '`');
+    let mut used = BTreeSet::new();
+    for file in source_files(&sources) {
+        let code = std::fs::read_to_string(file).unwrap();
+        let lines = code.lines().filter(|line| !line.contains("//"));
+        used.append(&mut metric_names(lines, '"'));
+    }
+    assert_eq!(listed, used);
+    assert!(listed.len() > 10);
 }

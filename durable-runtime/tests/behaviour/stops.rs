@@ -419,7 +419,10 @@ async fn an_instance_that_takes_its_nodes_down_is_suspended_after_a_while() {
     settle().await;
     let failure = suspension(&world, "f").await;
     assert_eq!(failure.kind, FailureKind::Poisoned);
-    assert_eq!(failure.message, "5 nodes died while they ran this instance");
+    assert_eq!(
+        failure.message,
+        "5 nodes died while they ran this instance: resume it when the cause is gone"
+    );
     instance.resume().await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 1);
     stop(node).await;

@@ -79,6 +79,29 @@ async fn sleep_until_waits_for_a_time_of_day_and_a_time_that_has_passed_is_now()
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_timer_is_shorter_than_it_says() {
+    let world = World::new();
+    let registry = registry(|ctx, ns| async move {
+        let started = ctx.now();
+        ctx.sleep(Duration::from_nanos(ns)).await?;
+        let first = ctx.now().duration_since(started).unwrap();
+        assert!(first >= Duration::from_nanos(ns), "{first:?}");
+        let until = ctx.now() + Duration::from_nanos(ns);
+        ctx.sleep_until(until).await?;
+        assert!(ctx.now() >= until);
+        Ok(ctx.now().duration_since(started).unwrap().as_millis() as u64)
+    });
+    let node = world.node(&registry).await;
+    let client = node.client();
+    for (ns, waited_ms) in [(0, 0), (1, 2), (1_000_000, 2), (1_500_001, 4)] {
+        let instance = client.start(WAIT, format!("wait-{ns}"), &ns).await.unwrap();
+        assert_eq!(instance.wait().await.unwrap(), waited_ms, "{ns} ns");
+    }
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_timer_of_thirty_days_takes_no_time() {
     let world = World::lasting(DAY * 31);
     let registry = registry(|ctx, days| async move {

@@ -11,6 +11,7 @@ mod between;
 mod drops;
 mod foreign;
 mod handmade;
+mod helpers;
 mod joins;
 mod nested;
 mod payloads;

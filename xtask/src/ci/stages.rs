@@ -3,8 +3,10 @@
 //! This file is a table: it runs nothing, but for asking which tools are installed.
 
 use super::stage::{Stage, Step};
+use crate::bench;
 use crate::no_std;
 use crate::process::Invocation;
+use crate::redis;
 use crate::sim;
 use crate::workspace::Workspace;
 
@@ -27,6 +29,12 @@ pub(crate) const ALL: &[Stage] = &[
         about: "no warning from the compiler or clippy, whatever the features",
         mend: "cargo xtask fix mends a part; the rest by hand",
         steps: clippy,
+    },
+    Stage {
+        name: "redis",
+        about: "redis-server is there for the tests; it is installed where that is possible",
+        mend: "install redis-server; the line above says how",
+        steps: redis::steps,
     },
     Stage {
         name: "test",
@@ -60,6 +68,18 @@ pub(crate) const ALL: &[Stage] = &[
         steps: no_std::steps,
     },
     Stage {
+        name: "benchmarks",
+        about: "the benchmarks outside the workspace build without warnings",
+        mend: "by hand; a lock file that needs an update: cargo xtask fix",
+        steps: benchmarks,
+    },
+    Stage {
+        name: "instructions",
+        about: "the replay hot path takes no more instructions (cargo xtask bench instructions)",
+        mend: "by hand; if it is worth it: cargo xtask bench instructions --accept",
+        steps: bench::instructions::steps,
+    },
+    Stage {
         name: "deny",
         about: "dependencies: licences, sources, banned crates (deny.toml)",
         mend: "replace the dependency, or allow it in deny.toml with the reason",
@@ -71,14 +91,18 @@ pub(crate) const ALL: &[Stage] = &[
 pub(crate) const WARNINGS_FAIL: &[&str] = &["--", "-D", "warnings"];
 
 fn fmt(_: &Workspace) -> Vec<Step> {
-    let proof = ["fmt", "--manifest-path", no_std::MANIFEST, "--", "--check"];
-    vec![
-        Step::run(
-            "workspace",
-            Invocation::cargo(&["fmt", "--all", "--", "--check"]),
-        ),
-        Step::run("no-std proof", Invocation::cargo(&proof)),
-    ]
+    let on =
+        |selection: &[&str]| Invocation::cargo(&[&["fmt"], selection, &["--", "--check"]].concat());
+    let mut steps = vec![
+        Step::run("workspace", on(&["--all"])),
+        Step::run("no-std proof", on(&["--manifest-path", no_std::MANIFEST])),
+    ];
+    let packages = bench::OWN.into_iter().chain(bench::PEERS);
+    steps.extend(packages.map(|package| {
+        let manifest = bench::manifest(package);
+        Step::run(package, on(&["--manifest-path", &manifest]))
+    }));
+    steps
 }
 
 fn clippy(_: &Workspace) -> Vec<Step> {
@@ -128,6 +152,19 @@ fn doc(_: &Workspace) -> Vec<Step> {
         Step::run("public items", on(&[])),
         Step::run("private items", on(&["--document-private-items"])),
     ]
+}
+
+/// What is not built with other engines; those are built by `cargo xtask bench peers`.
+fn benchmarks(workspace: &Workspace) -> Vec<Step> {
+    let target = workspace.target("benchmarks");
+    let on = |&package: &&'static str| {
+        let manifest = bench::manifest(package);
+        let fixed = ["clippy", "--locked", "--release", "--all-targets"];
+        let place = ["--manifest-path", &manifest, "--target-dir", &target];
+        let invocation = Invocation::cargo(&[&fixed, &place[..], WARNINGS_FAIL].concat());
+        Step::run(package, invocation)
+    };
+    bench::OWN.iter().map(on).collect()
 }
 
 /// Without the advisories: their database is not reachable everywhere.

@@ -6,9 +6,10 @@
 
 use super::Finding;
 
-/// Outside the workspace, with the reason in the manifest itself: it needs `unsafe`
-/// for its allocator, and must not share the features of the workspace.
-const EXEMPT: [&str; 1] = ["no-std-proof/Cargo.toml"];
+/// Outside the workspace, with the reason in each manifest: the proof needs `unsafe` for
+/// its allocator, and neither it nor the benchmarks may share the features and the
+/// dependencies of the workspace.
+const EXEMPT: [&str; 2] = ["no-std-proof/", "benchmarks/"];
 
 pub(super) fn lints(path: &str, text: &str) -> Vec<Finding> {
     let is_package = text.lines().any(|line| line.trim() == "[package]");
@@ -19,7 +20,7 @@ pub(super) fn lints(path: &str, text: &str) -> Vec<Finding> {
                 ("lints", "workspace") | ("", "lints.workspace")
             )
     });
-    if !is_package || has_lints || EXEMPT.contains(&path) {
+    if !is_package || has_lints || is_exempt(path) {
         return Vec::new();
     }
     let problem = "does not take the workspace's lints: add `[lints]` with `workspace = true`";
@@ -27,7 +28,7 @@ pub(super) fn lints(path: &str, text: &str) -> Vec<Finding> {
 }
 
 pub(super) fn dependencies(path: &str, text: &str) -> Vec<Finding> {
-    if EXEMPT.contains(&path) {
+    if is_exempt(path) {
         return Vec::new();
     }
     entries(text)
@@ -41,6 +42,10 @@ pub(super) fn dependencies(path: &str, text: &str) -> Vec<Finding> {
             Finding::new(path, entry.line, problem)
         })
         .collect()
+}
+
+fn is_exempt(path: &str) -> bool {
+    EXEMPT.iter().any(|folder| path.starts_with(folder))
 }
 
 /// A line `key = value` and the section it stands in.
@@ -103,7 +108,7 @@ mod tests {
         let text = "[package]\nname = \"a\"\n\n[lints]\nworkspace = true\n";
         assert_eq!(lints(MEMBER, text), []);
         assert_eq!(lints("Cargo.toml", "[workspace]\n"), []);
-        assert_eq!(lints(EXEMPT[0], "[package]\n"), []);
+        assert_eq!(lints("no-std-proof/Cargo.toml", "[package]\n"), []);
     }
 
     #[test]

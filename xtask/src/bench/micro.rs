@@ -1,4 +1,4 @@
-//! `cargo xtask bench [<name>]`: runs the benchmarks, one or all.
+//! `cargo xtask bench [<name>]`: runs the crates' own benchmarks, one or all.
 //!
 //! It measures nothing itself and keeps no results.
 
@@ -29,10 +29,15 @@ const BENCHES: &[Bench] = &[
         package: "durable-provider-sqlite",
         target: "sqlite",
     },
+    Bench {
+        name: "redis",
+        package: "durable-provider-redis",
+        target: "redis",
+    },
 ];
 
 /// Runs the named benchmark, or all of them.
-pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
+pub(super) fn run(arguments: &[&str]) -> Result<(), Error> {
     let selected = select(arguments)?;
     let workspace = Workspace::find()?;
     for bench in selected {
@@ -51,7 +56,11 @@ fn select(arguments: &[&str]) -> Result<&'static [Bench], Error> {
             .ok_or_else(|| Error::UnknownName {
                 what: "benchmark",
                 name: (*name).to_owned(),
-                known: BENCHES.iter().map(|bench| bench.name).collect(),
+                known: BENCHES
+                    .iter()
+                    .map(|bench| bench.name)
+                    .chain(["peers", "instructions"])
+                    .collect(),
             }),
         [_, extra, ..] => Err(Error::UnexpectedArgument {
             command: "bench",
@@ -82,7 +91,7 @@ mod tests {
         let error = select(&["cor"]).err().unwrap();
         assert_eq!(
             error.to_string(),
-            "there is no benchmark `cor`; known: core, runtime, sqlite"
+            "there is no benchmark `cor`; known: core, runtime, sqlite, redis, peers, instructions"
         );
     }
 

@@ -1,0 +1,231 @@
+//! Who takes part: this project, its peers, and the limits of the machine.
+//!
+//! This file is a table. The durability stands beside every name, since a number
+//! without it says little.
+
+use crate::server::Kind;
+
+/// One engine with one setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Contender {
+    /// For the command line and for machines.
+    pub(crate) name: &'static str,
+    /// For people.
+    pub(crate) label: &'static str,
+    /// What an acknowledged commit rests on.
+    pub(crate) durability: &'static str,
+    /// The folder below `benchmarks/`, and the end of the binary's name.
+    pub(crate) package: &'static str,
+    /// Which of its settings to use.
+    pub(crate) settings: &'static str,
+    pub(crate) server: Option<Kind>,
+    pub(crate) role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Ours,
+    Peer,
+    /// No engine: what the machine can do.
+    Limit,
+}
+
+/// This project's setting that peers are compared with.
+pub(crate) const REFERENCE: &str = "ours-sqlite-full";
+
+pub(crate) const ALL: &[Contender] = &[
+    ours(
+        "ours-sqlite-full",
+        "durable, SQLite",
+        "WAL, synchronous=FULL",
+        "sqlite-full",
+        None,
+    ),
+    ours(
+        "ours-sqlite-normal",
+        "durable, SQLite",
+        "WAL, synchronous=NORMAL",
+        "sqlite-normal",
+        None,
+    ),
+    ours(
+        "ours-redis-always",
+        "durable, Redis",
+        "appendfsync always",
+        "redis-always",
+        Some(Kind::RedisAlways),
+    ),
+    ours(
+        "ours-redis-everysec",
+        "durable, Redis",
+        "appendfsync everysec",
+        "redis-everysec",
+        Some(Kind::RedisEverySecond),
+    ),
+    peer(
+        "duroxide-default",
+        "duroxide 0.1.32",
+        SQLITE_NORMAL,
+        "duroxide",
+        "default",
+        None,
+    ),
+    peer(
+        "duroxide-tuned",
+        "duroxide 0.1.32, tuned",
+        SQLITE_NORMAL,
+        "duroxide",
+        "tuned",
+        None,
+    ),
+    peer(
+        "durust-default",
+        "durust 0.2.3",
+        SQLITE_FULL,
+        "durust",
+        "default",
+        None,
+    ),
+    peer(
+        "durust-tuned",
+        "durust 0.2.3, tuned",
+        SQLITE_FULL,
+        "durust",
+        "tuned",
+        None,
+    ),
+    peer(
+        "dbos-default",
+        "DBOS 0.5.0",
+        POSTGRES,
+        "dbos",
+        "default",
+        Some(Kind::Postgres),
+    ),
+    peer(
+        "dbos-tuned",
+        "DBOS 0.5.0, tuned",
+        POSTGRES,
+        "dbos",
+        "tuned",
+        Some(Kind::Postgres),
+    ),
+    peer(
+        "restate-default",
+        "Restate 1.7.12",
+        RESTATE,
+        "restate",
+        "default",
+        Some(Kind::Restate),
+    ),
+    peer(
+        "restate-tuned",
+        "Restate 1.7.12, tuned",
+        RESTATE,
+        "restate",
+        "tuned",
+        Some(Kind::RestateTuned),
+    ),
+    limit(
+        "raw-sqlite",
+        "rusqlite alone, our rows",
+        "WAL, synchronous=FULL",
+        "sqlite",
+        None,
+    ),
+    limit(
+        "raw-fdatasync",
+        "the disk",
+        "write of 4 KiB, fdatasync",
+        "fdatasync",
+        None,
+    ),
+    limit(
+        "raw-redis-always",
+        "Redis script alone",
+        "appendfsync always",
+        "redis",
+        Some(Kind::RedisAlways),
+    ),
+    limit(
+        "raw-redis-everysec",
+        "Redis script alone",
+        "appendfsync everysec",
+        "redis",
+        Some(Kind::RedisEverySecond),
+    ),
+];
+
+const SQLITE_FULL: &str = "WAL, synchronous=FULL";
+const SQLITE_NORMAL: &str = "WAL, synchronous=NORMAL";
+const POSTGRES: &str = "Postgres, synchronous_commit=on";
+const RESTATE: &str = "server, log fsynced";
+
+const fn ours(
+    name: &'static str,
+    label: &'static str,
+    durability: &'static str,
+    settings: &'static str,
+    server: Option<Kind>,
+) -> Contender {
+    Contender {
+        name,
+        label,
+        durability,
+        package: "ours",
+        settings,
+        server,
+        role: Role::Ours,
+    }
+}
+
+const fn peer(
+    name: &'static str,
+    label: &'static str,
+    durability: &'static str,
+    package: &'static str,
+    settings: &'static str,
+    server: Option<Kind>,
+) -> Contender {
+    Contender {
+        name,
+        label,
+        durability,
+        package,
+        settings,
+        server,
+        role: Role::Peer,
+    }
+}
+
+const fn limit(
+    name: &'static str,
+    label: &'static str,
+    durability: &'static str,
+    settings: &'static str,
+    server: Option<Kind>,
+) -> Contender {
+    Contender {
+        name,
+        label,
+        durability,
+        package: "raw",
+        settings,
+        server,
+        role: Role::Limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_reference_is_one_of_them() {
+        let mut names: Vec<&str> = ALL.iter().map(|contender| contender.name).collect();
+        assert!(names.contains(&REFERENCE));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+    }
+}

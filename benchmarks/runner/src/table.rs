@@ -1,0 +1,142 @@
+//! The results as Markdown, for people.
+
+use std::fmt::Write;
+
+use crate::contender::Role;
+use crate::report::{Entry, Group, Report};
+use crate::statistics::Summary;
+
+/// The whole report.
+pub(crate) fn render(report: &Report) -> String {
+    let mut text = head(report);
+    for group in &report.workloads {
+        text.push_str(&section(group, report));
+    }
+    for skipped in &report.skipped {
+        let _ = writeln!(text, "Skipped: {}: {}", skipped.contender, skipped.why);
+    }
+    text
+}
+
+fn head(report: &Report) -> String {
+    let machine = &report.machine;
+    let quick = if report.is_quick {
+        " **A quick run with small sizes: it shows that everything works, not how fast it is.**"
+    } else {
+        ""
+    };
+    let versions = report.versions.join(", ");
+    let versions = if versions.is_empty() {
+        versions
+    } else {
+        format!("; {versions}")
+    };
+    format!(
+        "# Benchmarks\n\n\
+         `cargo xtask bench peers`, {date}, commit {commit}. {cores} cores ({processor}), \
+         {memory} GB, {system}, {compiler}{versions}; load {load} when it began. \
+         {rounds} interleaved rounds: medians (smallest–largest).{quick}\n\n\
+         A run counts when every instance completed with the right output. A run gets \
+         {limit} s. Memory is the peak of the process, with the server's where there is one.\n",
+        date = machine.date,
+        commit = machine.commit,
+        cores = machine.cores,
+        processor = machine.processor,
+        memory = machine.memory_gb,
+        system = machine.system,
+        compiler = machine.compiler,
+        load = machine.load,
+        rounds = report.rounds,
+        limit = report.limit_s,
+    )
+}
+
+fn section(group: &Group, report: &Report) -> String {
+    let has_peers = group.entries.iter().any(|entry| entry.role == Role::Peer);
+    let mut text = format!("\n## {}\n\n| | durability |", group.title);
+    let mut rule = "\n|---|---|".to_owned();
+    for metric in group.metrics {
+        let _ = write!(text, " {} |", metric.title);
+        rule.push_str("---:|");
+    }
+    if has_peers {
+        text.push_str(" durable (FULL) is better by |");
+        rule.push_str("---:|");
+    }
+    text.push_str(&rule);
+    text.push('\n');
+    for entry in &group.entries {
+        text.push_str(&row(entry, group, report, has_peers));
+    }
+    text
+}
+
+fn row(entry: &Entry, group: &Group, report: &Report, has_peers: bool) -> String {
+    let mut text = format!("| {} | {} |", entry.label, entry.durability);
+    if entry.values.is_empty() {
+        let why = if entry.did_not_finish > 0 {
+            format!("did not finish in {} s", report.limit_s)
+        } else {
+            format!("failed: {}", entry.failures.join("; "))
+        };
+        let _ = write!(text, " {why} |{}", " |".repeat(group.metrics.len() - 1));
+    } else {
+        for metric in group.metrics {
+            let _ = write!(text, " {} |", cell(entry.values.get(metric.key)));
+        }
+    }
+    if has_peers {
+        let factor = entry.ours_is_better.map(|factor| format!("{factor:.1} ×"));
+        let _ = write!(text, " {} |", factor.unwrap_or_default());
+    }
+    text.push('\n');
+    text
+}
+
+fn cell(summary: Option<&Summary>) -> String {
+    match summary {
+        None => "–".to_owned(),
+        Some(summary) if summary.values.len() == 1 => number(summary.median),
+        Some(summary) => format!(
+            "{} ({}–{})",
+            number(summary.median),
+            number(summary.min),
+            number(summary.max)
+        ),
+    }
+}
+
+/// Three digits that count, at least; thousands set apart.
+pub(crate) fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let decimals = match value.abs() {
+        large if large >= 100.0 => 0,
+        ten if ten >= 10.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        let left = whole.len() - at;
+        if at > 0 && left.is_multiple_of(3) && !grouped.ends_with('-') {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_what_counts() {
+        let written = [0.174, 18.62, 392.4, 19_700.0, 1_234_567.0].map(number);
+        assert_eq!(written, ["0.17", "18.6", "392", "19,700", "1,234,567"]);
+        assert_eq!(number(f64::NAN), "–");
+    }
+}

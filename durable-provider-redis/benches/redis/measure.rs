@@ -1,0 +1,178 @@
+//! The measurements, each with its judgement.
+
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use durable_runtime::Client;
+use futures::future::join_all;
+
+use crate::raw::Raw;
+use crate::server::Server;
+use crate::work::{GATED, ONE, SEQUENCE, node, open};
+
+const INSTANCES: u64 = 1_000;
+const STEPS: u64 = 5;
+const ROUNDS: u64 = 3;
+
+fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
+    let verdict = if is_kept { "kept" } else { "MISSED" };
+    println!("{what:<58} {value:>9.3}   {bound:<12} {verdict}");
+}
+
+/// 1,000 orchestrations of 5 sequential activities.
+pub(crate) async fn throughput() {
+    let server = Server::start();
+    let mut limit = Raw::open(&server.url()).await;
+    let provider = open(&server.url()).await;
+    let runtime = node(&provider).await;
+    let (mut raw, mut ours) = (Duration::MAX, Duration::MAX);
+    for round in 0..ROUNDS {
+        raw = raw.min(limit.throughput(INSTANCES, STEPS).await);
+        ours = ours.min(sequences(&runtime.client(), round).await);
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let turns = (INSTANCES * (STEPS + 1)) as f64;
+    println!(
+        "throughput: raw {:.0} turns/s, ours {:.0} turns/s (each its best of {ROUNDS})",
+        turns / raw.as_secs_f64(),
+        turns / ours.as_secs_f64()
+    );
+    let ratio = raw.as_secs_f64() / ours.as_secs_f64();
+    judge(
+        "1,000 x 5 activities: share of the raw rate",
+        ratio,
+        ">= 0.4",
+        ratio >= 0.4,
+    );
+}
+
+async fn sequences(client: &Client, round: u64) -> Duration {
+    let began = Instant::now();
+    let runs = (0..INSTANCES).map(|number| {
+        let client = client.clone();
+        async move {
+            let start = client.start(SEQUENCE, format!("sequence-{round}-{number}"), &STEPS);
+            let instance = start.await.unwrap();
+            assert_eq!(instance.wait().await.unwrap(), STEPS);
+        }
+    });
+    join_all(runs).await;
+    began.elapsed()
+}
+
+/// A node process, killed when it is dropped.
+struct NodeProcess(Child);
+
+impl NodeProcess {
+    fn spawn(url: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        Self(command.args(["node", url]).spawn().unwrap())
+    }
+}
+
+impl Drop for NodeProcess {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The same by one node process and by two; the client is a process of its own.
+pub(crate) async fn nodes() {
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        for (count, best) in (1..).zip(&mut best) {
+            let server = Server::start();
+            let client = Client::new(Arc::new(open(&server.url()).await));
+            let _nodes: Vec<NodeProcess> = (0..count)
+                .map(|_| NodeProcess::spawn(&server.url()))
+                .collect();
+            // Their first orchestrations wake them up.
+            sequences(&client, 0).await;
+            *best = (*best).min(sequences(&client, 1).await);
+        }
+    }
+    println!(
+        "nodes: one {:?}, two {:?} (each its best of {ROUNDS})",
+        best[0], best[1]
+    );
+    let ratio = best[1].as_secs_f64() / best[0].as_secs_f64();
+    judge(
+        "two node processes: time against one",
+        ratio,
+        "<= 1.1",
+        ratio <= 1.1,
+    );
+}
+
+/// A one-activity orchestration on an idle system.
+pub(crate) async fn latency() {
+    const RUNS: u64 = 200;
+    let server = Server::start();
+    let mut raw = Raw::open(&server.url()).await;
+    let provider = open(&server.url()).await;
+    let runtime = node(&provider).await;
+    let (mut ours, mut limits) = (Vec::new(), Vec::new());
+    for number in 0..RUNS {
+        let began = Instant::now();
+        let start = runtime.client().start(ONE, format!("one-{number}"), &1);
+        let instance = start.await.unwrap();
+        assert_eq!(instance.wait().await.unwrap(), 2);
+        ours.push(began.elapsed());
+        limits.push(raw.orchestration().await);
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    ours.sort();
+    limits.sort();
+    let middle = RUNS as usize / 2;
+    println!(
+        "latency: raw p50 {:?}, ours p50 {:?} p95 {:?}",
+        limits[middle],
+        ours[middle],
+        ours[RUNS as usize * 95 / 100]
+    );
+    let ratio = ours[middle].as_secs_f64() / limits[middle].as_secs_f64();
+    judge(
+        "one activity on an idle system: against raw",
+        ratio,
+        "<= 3",
+        ratio <= 3.0,
+    );
+}
+
+/// What a live instance takes of the server's memory: one that ran an activity and waits.
+pub(crate) async fn memory() {
+    const LIVE: u64 = 10_000;
+    let server = Server::start();
+    let provider = open(&server.url()).await;
+    let runtime = node(&provider).await;
+    let client = runtime.client();
+    let used = || -> f64 {
+        let info = server.command("INFO memory");
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("used_memory:"));
+        line.and_then(|number| number.trim().parse().ok())
+            .unwrap_or(0.0)
+    };
+    let before = used();
+    for first in (0..LIVE).step_by(500) {
+        let halves = (first..first + 500).map(|number| {
+            let client = client.clone();
+            async move {
+                let start = client.start(GATED, format!("gated-{number}"), &0);
+                let instance = start.await.unwrap();
+                // Started, scheduled, completed, subscribed: it waits for its event.
+                while instance.record().await.unwrap().last_event_id.get() < 4 {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        });
+        join_all(halves).await;
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let each = (used() - before) / LIVE as f64;
+    println!("memory: {each:.0} bytes of the server for each of {LIVE} instances that wait");
+}
