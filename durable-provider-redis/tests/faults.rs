@@ -349,6 +349,25 @@ async fn an_instance_whose_record_was_removed_is_named_and_others_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_with_a_damaged_message_is_stopped_and_others_go_on() {
+    let server = Server::start();
+    let options = store_options();
+    let prefix = options.prefix.clone();
+    let provider = server.open(options).await;
+    let session = session(&provider).await;
+    let _ = start(&provider, "broken").await.unwrap();
+    let _ = start(&provider, "whole").await.unwrap();
+    server.command(&format!("XADD {{{prefix}:0}}:in:broken * id m m damaged"));
+    let ready = take(&provider, session).await;
+    assert_eq!(ready.lease.instance, "whole");
+    let record = provider.instance(&"broken".into()).await.unwrap().unwrap();
+    let InstanceStatus::Suspended { failure } = record.status else {
+        panic!("{record:?}");
+    };
+    assert!(failure.message.contains("of `broken`"), "{failure:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nodes_outlive_a_server_that_is_away_for_a_while() {
     let mut server = Server::start();
     let options = RedisOptions {
