@@ -9,7 +9,7 @@ use crate::turn;
 
 impl Store {
     pub(crate) async fn commit(&self, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        let call = turn::prepare(self, turn, self.options.limits)?;
+        let call = turn::prepare(self, turn)?;
         let (status, mut reply) = self.call(&call).await?;
         let outcome = match status.as_str() {
             "DONE" => CommitOutcome::Done(committed(&mut reply, &turn.lease)?),

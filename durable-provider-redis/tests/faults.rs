@@ -136,12 +136,20 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
     let proxy = Proxy::before(server.port()).await;
     let options = RedisOptions {
         response_bound: Duration::from_millis(300),
+        // The one that is frozen: it must be replaced.
+        connections: 1,
         ..store_options()
     };
     let provider = RedisProvider::open_with(&[&proxy.url()], options.clone())
         .await
         .unwrap();
     let session = session(&provider).await;
+    // The server must know the script: it is the answer that gets lost, not the question.
+    let _ = start(&provider, "before").await.unwrap();
+    let before = first_turn(&take(&provider, session).await)
+        .completed("1")
+        .build();
+    let _ = commit(&provider, &before).await.unwrap();
     let _ = start(&provider, "a").await.unwrap();
     let ready = take(&provider, session).await;
     let turn = first_turn(&ready).keeping_the_lease().claiming(1).build();

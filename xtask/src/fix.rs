@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
         });
     }
     let workspace = Workspace::find()?;
-    renew_proof_lock(&workspace)?;
+    renew_locks(&workspace)?;
     for mender in menders() {
         report::line(format_args!("run   {mender}"));
         let transcript = mender.capture(&workspace.root)?;
@@ -64,14 +64,17 @@ fn menders() -> Vec<Invocation> {
     menders
 }
 
-/// Starts the proof's lock file from the workspace's, so that both use the same
-/// versions; `cargo update --workspace` then drops what the proof does not use.
-fn renew_proof_lock(workspace: &Workspace) -> Result<(), Error> {
-    let lock = workspace.root.join(no_std::MANIFEST).with_extension("lock");
-    match fs::copy(workspace.root.join("Cargo.lock"), &lock) {
-        Ok(_) => Ok(()),
-        Err(source) => Err(Error::File { path: lock, source }),
+/// Starts the lock files outside the workspace from the workspace's, so that all use the
+/// same versions; `cargo update --workspace` then drops what a package does not use.
+/// Those of other engines have versions of their own.
+fn renew_locks(workspace: &Workspace) -> Result<(), Error> {
+    let own = bench::OWN.map(bench::manifest);
+    for manifest in own.iter().map(String::as_str).chain([no_std::MANIFEST]) {
+        let lock = workspace.root.join(manifest).with_extension("lock");
+        fs::copy(workspace.root.join("Cargo.lock"), &lock)
+            .map_err(|source| Error::File { path: lock, source })?;
     }
+    Ok(())
 }
 
 fn verify(workspace: &Workspace) -> Result<(), Error> {

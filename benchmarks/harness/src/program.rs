@@ -92,6 +92,12 @@ pub(crate) fn activities() -> usize {
     STAMPS.lock().unwrap_or_else(PoisonError::into_inner).len()
 }
 
+/// Forgets what ran before.
+pub(crate) fn forget_stamps() {
+    let mut stamps = STAMPS.lock().unwrap_or_else(PoisonError::into_inner);
+    stamps.clear();
+}
+
 /// When each activity ran in this process.
 pub(crate) fn stamps() -> Vec<Instant> {
     let stamps = STAMPS.lock().unwrap_or_else(PoisonError::into_inner);

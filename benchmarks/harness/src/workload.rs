@@ -15,6 +15,8 @@ use crate::program::{self, Program};
 
 /// So many steps are looked at on both ends of a long history.
 const ENDS: usize = 100;
+/// So many instances run before anything is measured.
+const WARM_UP: u64 = 50;
 /// How long nothing may happen before instances count as waiting.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -88,6 +90,9 @@ impl Workload {
         began: Instant,
     ) -> Result<Measured, Problem> {
         let contender = Arc::new(contender);
+        if !matches!(self, Self::Recover { .. }) {
+            warm_up(&contender).await?;
+        }
         match self {
             Self::Chain { instances, steps } => {
                 let took = many(&contender, Program::Chain, instances, |_| steps).await?;
@@ -202,6 +207,22 @@ impl fmt::Display for Workload {
             Self::Recover { instances } => write!(f, "recover {instances}"),
         }
     }
+}
+
+/// What happens once in the life of a process or of a server is not measured: the first
+/// connections, the first plans of a database, the election of leaders.
+async fn warm_up<C: Contender>(contender: &Arc<C>) -> Result<(), Problem> {
+    each(WARM_UP, |number| {
+        let contender = Arc::clone(contender);
+        async move {
+            let id = format!("warm-up-{number}");
+            let output = contender.call(Program::One, &id, number).await?;
+            check(Program::One, &id, number, output)
+        }
+    })
+    .await?;
+    program::forget_stamps();
+    Ok(())
 }
 
 /// Runs instances of a program, all at once: from the first start to the last output.

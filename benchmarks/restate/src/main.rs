@@ -23,7 +23,8 @@ use restate_sdk::prelude::{Endpoint, HttpServer};
 use tokio::net::TcpListener;
 
 use programs::{
-    Child, Gated, GatedIngressClient, Mixed, MixedIngressClient, Plain, PlainIngressClient,
+    Activities, Child, Gated, GatedIngressClient, Mixed, MixedIngressClient, Plain,
+    PlainIngressClient,
 };
 use transport::Transport;
 
@@ -56,6 +57,7 @@ impl Contender for Restate {
         let port = listener.local_addr()?.port();
         let endpoint = Endpoint::builder()
             .bind(Plain)
+            .bind(Activities)
             .bind(Child)
             .bind(Gated)
             .bind(Mixed)

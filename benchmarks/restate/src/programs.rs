@@ -27,7 +27,8 @@ impl Plain {
 
     #[handler]
     async fn fan_out(&self, ctx: Context<'_>, width: u64) -> HandlerResult<u64> {
-        let calls = (0..width).map(|_| ctx.run(|| async move { Ok(add(0)) }).name("add"));
+        // Side effects run one at a time in this SDK: what shall run at once is called.
+        let calls = (0..width).map(|_| ctx.service_client::<ActivitiesClient>().add(0).call());
         let mut calls: DurableFuturesUnordered<_> = calls.collect();
         let mut sum = 0;
         while let Some((_, result)) = calls.next().await? {
@@ -42,6 +43,16 @@ impl Plain {
             .run(|| async move { Ok(add(number)) })
             .name("add")
             .await?)
+    }
+}
+
+pub(crate) struct Activities;
+
+#[service]
+impl Activities {
+    #[handler]
+    async fn add(&self, _: Context<'_>, number: u64) -> HandlerResult<u64> {
+        Ok(add(number))
     }
 }
 

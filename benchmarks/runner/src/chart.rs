@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::contender::Role;
 use crate::plan::{Better, LIVE_MEMORY};
 use crate::report::{Entry, Group, Report};
-use crate::table::number;
+use crate::table::{disk_p50, number};
 
 /// What is drawn: the beginning of a workload's words, the value, its title.
 const PANELS: &[(&str, &str, &str)] = &[
@@ -46,9 +46,14 @@ pub(crate) fn render(report: &Report) -> String {
         }
     }
     let machine = &report.machine;
+    let disk = disk_p50(report).map(|p50| format!(", fdatasync p50 {} ms", number(p50)));
     let note = format!(
-        "{} cores, {}, {}; {} rounds, medians. Longer is better unless it says lower.",
-        machine.cores, machine.system, machine.date, report.rounds
+        "{} cores{}, {}; {}; {} rounds, medians. Longer is better unless it says lower.",
+        machine.cores,
+        disk.unwrap_or_default(),
+        machine.system,
+        machine.date,
+        report.rounds
     );
     text(&mut body, 10, top + 14, "n", &note);
     let height = top + 26;
@@ -115,4 +120,20 @@ fn text(body: &mut String, x: usize, y: usize, class: &str, content: &str) {
         body,
         "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{content}</text>"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::sample;
+
+    #[test]
+    fn every_contender_has_a_bar_or_a_word() {
+        let svg = render(&sample());
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+        assert_eq!(svg.matches("<rect ").count(), 2);
+        assert_eq!(svg.matches("class=\"ours\"").count(), 1);
+        assert!(svg.contains("did not finish"));
+        assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
+    }
 }

@@ -172,3 +172,62 @@ impl Entry {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{contender, machine, plan};
+
+    /// Three contenders on one workload: three rounds, one round, not finished.
+    pub(crate) fn sample() -> Report {
+        let options = Options::parse(std::iter::empty()).unwrap();
+        let workloads = plan::workloads(&options);
+        let workload = workloads.iter().find(|one| one.name == "chain").unwrap();
+        let rate = |value| {
+            let value = ("orchestrations_per_s".to_owned(), value);
+            Outcome::Measured([value].into())
+        };
+        let ran = |name, outcome| Ran {
+            name,
+            workload: workload.id(),
+            outcome,
+        };
+        let runs = [
+            ran(REFERENCE, rate(300.0)),
+            ran(REFERENCE, rate(200.0)),
+            ran(REFERENCE, rate(400.0)),
+            ran("durust-default", rate(100.0)),
+            ran("duroxide-tuned", Outcome::DidNotFinish),
+        ];
+        let names = [REFERENCE, "durust-default", "duroxide-tuned"];
+        let entries = names.map(|name| {
+            let contender = contender::ALL.iter().find(|one| one.name == name).unwrap();
+            Entry::new(contender, &workload.id(), &runs)
+        });
+        let mut group = Group {
+            workload: workload.id(),
+            title: workload.title.clone(),
+            metrics: workload.metrics,
+            entries: entries.into(),
+        };
+        group.compare();
+        Report {
+            machine: machine::describe(),
+            versions: Vec::new(),
+            rounds: 3,
+            is_quick: false,
+            limit_s: 120,
+            skipped: Vec::new(),
+            workloads: vec![group],
+        }
+    }
+
+    #[test]
+    fn peers_are_compared_with_the_reference() {
+        let report = sample();
+        let entries = report.workloads[0].entries.iter();
+        let better: Vec<_> = entries.map(|entry| entry.ours_is_better).collect();
+        assert_eq!(better, [None, Some(3.0), None]);
+        assert!(report.verdict().is_ok());
+    }
+}

@@ -20,6 +20,12 @@ pub(crate) fn render(report: &Report) -> String {
 
 fn head(report: &Report) -> String {
     let machine = &report.machine;
+    let disk = disk_p50(report).map(|p50| format!(", fdatasync p50 {} ms", number(p50)));
+    let disk = disk.unwrap_or_default();
+    let rounds = match report.rounds {
+        1 => "One round.".to_owned(),
+        rounds => format!("{rounds} interleaved rounds: medians (smallest–largest)."),
+    };
     let quick = if report.is_quick {
         " **A quick run with small sizes: it shows that everything works, not how fast it is.**"
     } else {
@@ -34,8 +40,8 @@ fn head(report: &Report) -> String {
     format!(
         "# Benchmarks\n\n\
          `cargo xtask bench peers`, {date}, commit {commit}. {cores} cores ({processor}), \
-         {memory} GB, {system}, {compiler}{versions}; load {load} when it began. \
-         {rounds} interleaved rounds: medians (smallest–largest).{quick}\n\n\
+         {memory} GB{disk}, {system}, {compiler}{versions}; load {load} when it began. \
+         {rounds}{quick}\n\n\
          A run counts when every instance completed with the right output. A run gets \
          {limit} s. Memory is the peak of the process, with the server's where there is one.\n",
         date = machine.date,
@@ -46,9 +52,16 @@ fn head(report: &Report) -> String {
         system = machine.system,
         compiler = machine.compiler,
         load = machine.load,
-        rounds = report.rounds,
         limit = report.limit_s,
     )
+}
+
+/// How long the disk took, if it was asked.
+pub(crate) fn disk_p50(report: &Report) -> Option<f64> {
+    let mut groups = report.workloads.iter();
+    let group = groups.find(|group| group.workload.starts_with("fdatasync"))?;
+    let p50 = group.entries.first()?.values.get("p50_ms")?;
+    Some(p50.median)
 }
 
 fn section(group: &Group, report: &Report) -> String {
@@ -112,6 +125,7 @@ pub(crate) fn number(value: f64) -> String {
         return "–".to_owned();
     }
     let decimals = match value.abs() {
+        0.0 => 0,
         large if large >= 100.0 => 0,
         ten if ten >= 10.0 => 1,
         _ => 2,
@@ -138,5 +152,21 @@ mod tests {
         let written = [0.174, 18.62, 392.4, 19_700.0, 1_234_567.0].map(number);
         assert_eq!(written, ["0.17", "18.6", "392", "19,700", "1,234,567"]);
         assert_eq!(number(f64::NAN), "–");
+    }
+
+    #[test]
+    fn a_row_says_the_median_the_spread_and_who_is_better() {
+        let text = render(&crate::report::tests::sample());
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("| d"))
+            .collect();
+        assert_eq!(
+            rows[0],
+            "| durable, SQLite | WAL, synchronous=FULL | 300 (200–400) | – |  |"
+        );
+        assert!(rows[1].ends_with("| 100 | – | 3.0 × |"), "{}", rows[1]);
+        assert!(rows[2].contains("did not finish in 120 s"), "{}", rows[2]);
+        assert_eq!(rows.len(), 3);
     }
 }

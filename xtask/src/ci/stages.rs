@@ -69,7 +69,7 @@ pub(crate) const ALL: &[Stage] = &[
     },
     Stage {
         name: "benchmarks",
-        about: "the benchmarks outside the workspace build without warnings",
+        about: "the benchmarks outside the workspace build without warnings, and measure right",
         mend: "by hand; a lock file that needs an update: cargo xtask fix",
         steps: benchmarks,
     },
@@ -155,16 +155,28 @@ fn doc(_: &Workspace) -> Vec<Step> {
 }
 
 /// What is not built with other engines; those are built by `cargo xtask bench peers`.
+/// It uses the target directory of the workspace, where most of it is built already.
 fn benchmarks(workspace: &Workspace) -> Vec<Step> {
-    let target = workspace.target("benchmarks");
-    let on = |&package: &&'static str| {
+    let target = workspace.target("");
+    let on = |command: &[&str], package: &str, rest: &[&str]| {
         let manifest = bench::manifest(package);
-        let fixed = ["clippy", "--locked", "--release", "--all-targets"];
         let place = ["--manifest-path", &manifest, "--target-dir", &target];
-        let invocation = Invocation::cargo(&[&fixed, &place[..], WARNINGS_FAIL].concat());
+        Invocation::cargo(&[command, &["--locked"], &place, rest].concat())
+    };
+    let clippy = |package| {
+        let invocation = on(&["clippy", "--all-targets"], package, WARNINGS_FAIL);
         Step::run(package, invocation)
     };
-    bench::OWN.iter().map(on).collect()
+    let mut steps: Vec<Step> = bench::OWN.into_iter().map(clippy).collect();
+    steps.push(Step::run(
+        "tests of the harness",
+        on(&["test"], "harness", &[]),
+    ));
+    steps.push(Step::run(
+        "tests of the runner",
+        on(&["test"], "runner", &[]),
+    ));
+    steps
 }
 
 /// Without the advisories: their database is not reachable everywhere.
