@@ -338,7 +338,8 @@ async fn finish(node: &Node) {
             node.killed.cancel();
         }
     }
-    if node.is_left_open() {
+    // A task that was killed may have been in the middle of a turn.
+    if node.killed.is_cancelled() || node.is_left_open() {
         return;
     }
     tokio::select! {
