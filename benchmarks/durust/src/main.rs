@@ -13,10 +13,12 @@ mod programs;
 mod results;
 
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use bench_harness::{Contender, EVENT, Problem, Program, Setup};
 use durust::{Client, RunId, SqliteBackend, Worker};
+use tokio::runtime::Handle;
 
 use programs::Number;
 use results::Results;
@@ -56,7 +58,9 @@ impl Contender for Durust {
             other => return Err(format!("there is no setting `{other}`").into()),
         };
         let mut worker = builder.build();
-        tokio::spawn(async move { worker.run().await });
+        // What it runs cannot be moved between threads, so it has one of its own.
+        let runtime = Handle::current();
+        thread::spawn(move || runtime.block_on(worker.run()));
         let client = Client::new(backend);
         Ok(Self { client, results })
     }

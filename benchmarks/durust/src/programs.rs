@@ -76,11 +76,11 @@ pub(crate) async fn mixed(input: Number) -> durust::Result<u64> {
     let number = number + durust::signal::<u64>(GO).await?;
     let number = added(number).await?;
     durust::sleep(TIMER).await?;
-    let child = durust::child!(child(Number { number }))
+    let started = durust::child!(child(Number { number }))
         .workflow_id(format!("child-{}", input.number))
         .spawn()
         .await?;
-    let number = child.result().await?;
+    let number = started.result().await?;
     added(number).await
 }
 

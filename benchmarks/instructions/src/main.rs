@@ -19,8 +19,11 @@ const ACTIVITIES: usize = 1_000;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// Makes what a part needs; what is left is what is counted.
+type Prepare = fn() -> Outcome<Part>;
+
 /// The parts that are counted.
-const PARTS: &[(&str, fn() -> Outcome<Part>)] = &[
+const PARTS: &[(&str, Prepare)] = &[
     ("encode", encode),
     ("decode", decode),
     ("replay-chain", || replay(Shape::Chain)),
@@ -29,7 +32,7 @@ const PARTS: &[(&str, fn() -> Outcome<Part>)] = &[
     ("live-join", || live(Shape::Join)),
 ];
 
-/// What is counted of a part, after what it needs has been made.
+/// What is counted.
 type Part = Box<dyn FnOnce() -> Outcome<()>>;
 
 fn main() -> ExitCode {

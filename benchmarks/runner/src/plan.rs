@@ -66,7 +66,8 @@ const RECOVERY: &[Metric] = &[
     lower(LIVE_MEMORY, "memory while waiting, MB"),
 ];
 const SQLITE: &[Metric] = &[
-    higher("one_by_one_per_s", "commits/s, one by one"),
+    higher("steps_per_s", "commits of a step/s, one by one"),
+    lower("orchestration_ms", "commits of one activity, p50, ms"),
     higher("batched_per_s", "commits/s, batched by 64"),
 ];
 const SYNC: &[Metric] = &[lower("p50_ms", "p50, ms"), lower("p99_ms", "p99, ms")];
