@@ -34,7 +34,9 @@
 //!   its event id, so the server itself refuses a second one), commit id. Every key is
 //!   declared, so a cluster may move slots while nodes work.
 //! - **The server's clock.** Leases and timers go by it; what nodes believe about the time
-//!   does not matter.
+//!   does not matter. Let it be slewed, not stepped: a step forward ends sessions early and
+//!   fires timers early by as much, a step back makes them late. Nothing is lost or done
+//!   twice by either: whoever lost a lease is fenced.
 //! - **Sessions.** A node that is silent for its heartbeat bound loses what it holds, and
 //!   whoever asks next takes over. It can then neither commit nor settle work.
 //! - **Wake-ups.** Scripts publish what they changed, and each process listens on one

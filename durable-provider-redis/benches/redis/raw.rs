@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, Value};
+use redis::{AsyncConnectionConfig, Cmd, Value};
 
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How many calls share a pipeline.
 const BATCH: usize = 64;
 /// About the size of the entries and records of the workload.
@@ -33,7 +34,10 @@ pub(crate) struct Raw {
 impl Raw {
     pub(crate) async fn open(url: &str) -> Self {
         let client = redis::Client::open(url).unwrap();
-        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        // A busy machine may take longer than the library's half second.
+        let config = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+        let connecting = client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connecting.await.unwrap();
         let mut scripts = Vec::new();
         for body in [
             include_str!("../../src/scripts/start.lua"),
