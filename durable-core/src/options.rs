@@ -2,6 +2,8 @@
 //! work item, acted on by the worker. Plain integers, so that options compare
 //! and encode exactly.
 
+use core::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::text::Name;
@@ -39,9 +41,13 @@ pub struct ActivityOptions {
 /// ```
 /// use durable_core::RetryPolicy;
 ///
-/// let policy = RetryPolicy { max_attempts: 4, ..RetryPolicy::default() };
-/// assert_eq!(policy.backoff_ms(1), 100);
-/// assert_eq!(policy.backoff_ms(2), 200);
+/// use core::time::Duration;
+///
+/// const PATIENT: RetryPolicy = RetryPolicy::attempts(4)
+///     .first_backoff(Duration::from_secs(1))
+///     .max_backoff(Duration::from_secs(60));
+/// assert_eq!(PATIENT.backoff_ms(1), 1_000);
+/// assert_eq!(PATIENT.backoff_ms(2), 2_000);
 /// assert_eq!(RetryPolicy::NEVER.max_attempts, 1);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +74,33 @@ impl RetryPolicy {
         jitter_percent: 20,
     };
 
+    /// So many attempts in all, with waits that begin at 100 ms, double, and end at a
+    /// minute.
+    pub const fn attempts(max_attempts: u32) -> Self {
+        Self {
+            max_attempts,
+            ..Self::NEVER
+        }
+    }
+
+    /// Waits so long after the first failed attempt.
+    #[must_use]
+    pub const fn first_backoff(self, wait: Duration) -> Self {
+        Self {
+            first_backoff_ms: whole_ms(wait),
+            ..self
+        }
+    }
+
+    /// Never waits longer.
+    #[must_use]
+    pub const fn max_backoff(self, wait: Duration) -> Self {
+        Self {
+            max_backoff_ms: whole_ms(wait),
+            ..self
+        }
+    }
+
     /// The wait after `failed_attempts` failures, before jitter.
     pub fn backoff_ms(&self, failed_attempts: u32) -> u64 {
         let mut wait = self.first_backoff_ms.min(self.max_backoff_ms);
@@ -82,6 +115,16 @@ impl RetryPolicy {
             }
         }
         wait
+    }
+}
+
+/// As many as there are, or as fit.
+const fn whole_ms(duration: Duration) -> u64 {
+    let ms = duration.as_millis();
+    if ms > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        ms as u64
     }
 }
 

@@ -8,7 +8,6 @@ use durable_core::{ExecutionId, Failure, InstanceId};
 
 use crate::codec::{message_bytes, status_bytes, status_kind};
 use crate::error::unexpected;
-use crate::limits;
 use crate::script::{self, Call};
 use crate::store::Store;
 use crate::turn::{invalid, prepare_send, push_start};
@@ -20,7 +19,7 @@ impl Store {
         message: &Message,
         reuse: IdReuse,
     ) -> Result<StartOutcome, ProviderError> {
-        limits::check_message(self.options.limits, id, message)?;
+        self.options.limits.check_message(id, message)?;
         let MessageBody::Start(start) = &message.body else {
             return invalid(format!("the message that starts `{id}` is no start"));
         };
@@ -52,7 +51,9 @@ impl Store {
         messages: Vec<OutgoingMessage>,
     ) -> Result<Vec<SendOutcome>, ProviderError> {
         for outgoing in &messages {
-            limits::check_message(self.options.limits, &outgoing.target, &outgoing.message)?;
+            self.options
+                .limits
+                .check_message(&outgoing.target, &outgoing.message)?;
             if matches!(outgoing.message.body, MessageBody::Start(_)) {
                 return invalid(format!(
                     "a start for `{}` is sent as a message",
@@ -76,7 +77,7 @@ impl Store {
         id: &InstanceId,
         failure: Failure,
     ) -> Result<SendOutcome, ProviderError> {
-        limits::check_failure(self.options.limits, &failure)?;
+        self.options.limits.check_failure(&failure)?;
         let status = status_bytes(&InstanceStatus::Suspended { failure })?;
         self.set_suspended(id, Some(status)).await
     }

@@ -1,15 +1,44 @@
 //! Turn commits: prepared, sent, and their answers read.
 
+use std::collections::BTreeMap;
+
 use durable_core::provider::{CommitOutcome, Committed, Lease, ProviderError, TurnCommit};
 use durable_core::{EventId, ExecutionId};
+use futures::future::join_all;
 
 use crate::reply::Reply;
 use crate::store::Store;
 use crate::turn;
 
+type Answer = Result<CommitOutcome, ProviderError>;
+
 impl Store {
-    pub(crate) async fn commit(&self, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        let call = turn::prepare(self, turn, self.options.limits)?;
+    /// Commits turns; answers in their order. Turns of different instances are on their way
+    /// together, on any connection; the order among those of one instance is kept.
+    pub(crate) async fn commit_all(&self, turns: &[TurnCommit]) -> Vec<Answer> {
+        if let [turn] = turns {
+            return vec![self.commit(turn).await];
+        }
+        let mut instances: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (place, turn) in turns.iter().enumerate() {
+            let id = turn.lease.instance.as_str();
+            instances.entry(id).or_default().push(place);
+        }
+        let groups = instances.into_values().map(|places| async move {
+            let mut answers = Vec::with_capacity(places.len());
+            for place in places {
+                answers.push((place, self.commit(&turns[place]).await));
+            }
+            answers
+        });
+        let answers = join_all(groups).await;
+        let mut answers: Vec<(usize, Answer)> = answers.into_iter().flatten().collect();
+        answers.sort_by_key(|(place, _)| *place);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    async fn commit(&self, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
+        let call = turn::prepare(self, turn)?;
         let (status, mut reply) = self.call(&call).await?;
         let outcome = match status.as_str() {
             "DONE" => CommitOutcome::Done(committed(&mut reply, &turn.lease)?),

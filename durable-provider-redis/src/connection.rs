@@ -1,10 +1,14 @@
 //! Connections: to a plain server or to a cluster, with the same calls.
 //!
+//! A connection whose answers do not come any more is replaced: the library notices one that
+//! was closed, not one that is frozen.
+//!
 //! Nothing is sent twice by itself: only the caller knows whether a call that may have
 //! happened can be made again. The client library is told not to retry; what was refused
 //! because a slot is moving is tried again here, because then nothing happened.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use durable_core::provider::ProviderError;
@@ -30,10 +34,40 @@ pub(crate) struct Nodes {
 /// Connections that many calls share.
 pub(crate) enum Link {
     Server {
-        lanes: Vec<ConnectionManager>,
+        lanes: Vec<Lane<ConnectionManager, Client>>,
         next: AtomicUsize,
+        config: ConnectionManagerConfig,
     },
-    Cluster(ClusterConnection),
+    Cluster(Box<Lane<ClusterConnection, ClusterClient>>),
+}
+
+/// A connection, and what makes another one in its place.
+pub(crate) struct Lane<Connection, Maker> {
+    maker: Maker,
+    /// Counted, so that many who find it frozen replace it once.
+    current: RwLock<(u64, Connection)>,
+}
+
+impl<Connection: Clone, Maker> Lane<Connection, Maker> {
+    fn new(maker: Maker, connection: Connection) -> Self {
+        let current = RwLock::new((0, connection));
+        Self { maker, current }
+    }
+
+    fn current(&self) -> (u64, Connection) {
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Puts another connection in the place of this one, unless somebody has.
+    fn replace(&self, frozen: u64, connection: Connection) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.0 == frozen {
+            *current = (frozen + 1, connection);
+        }
+    }
 }
 
 impl Nodes {
@@ -68,11 +102,12 @@ impl Nodes {
     pub(crate) async fn any(
         &self,
         options: &RedisOptions,
-    ) -> Result<ConnectionManager, ProviderError> {
+    ) -> Result<(Client, ConnectionManager), ProviderError> {
         let mut last = None;
         for client in &self.clients {
-            match manager(client, options).await {
-                Ok(connection) => return Ok(connection),
+            let connecting = client.get_connection_manager_with_config(config(options));
+            match connecting.await {
+                Ok(connection) => return Ok((client.clone(), connection)),
                 Err(error) => last = Some(error),
             }
         }
@@ -90,12 +125,16 @@ impl Nodes {
     ) -> Result<Link, ProviderError> {
         let refused = |error: redis::RedisError| error::of_call(&error, Effect::Reads);
         if !is_cluster {
-            let mut lanes = vec![self.any(options).await?];
-            while lanes.len() < options.connections {
-                lanes.push(self.any(options).await?);
+            let mut lanes = Vec::new();
+            while lanes.len() < options.connections.max(1) {
+                let (client, connection) = self.any(options).await?;
+                lanes.push(Lane::new(client, connection));
             }
-            let next = AtomicUsize::new(0);
-            return Ok(Link::Server { lanes, next });
+            return Ok(Link::Server {
+                lanes,
+                next: AtomicUsize::new(0),
+                config: config(options),
+            });
         }
         let infos = self
             .clients
@@ -108,7 +147,7 @@ impl Nodes {
             .build()
             .map_err(refused)?;
         let connection = client.get_async_connection().await.map_err(refused)?;
-        Ok(Link::Cluster(connection))
+        Ok(Link::Cluster(Box::new(Lane::new(client, connection))))
     }
 
     /// A connection for wake-ups, to the node with this number.
@@ -124,11 +163,17 @@ impl Link {
         let mut tries = 0;
         loop {
             let answer = match self {
-                Self::Server { lanes, next } => {
-                    let mut lane = lane(lanes, next);
-                    lane.req_packed_command(command).await
+                Self::Server { lanes, next, .. } => {
+                    let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
+                    let (number, mut connection) = lane.current();
+                    let answer = connection.req_packed_command(command).await;
+                    self.renew_server(lane, number, answer)
                 }
-                Self::Cluster(connection) => connection.clone().req_packed_command(command).await,
+                Self::Cluster(lane) => {
+                    let (number, mut connection) = lane.current();
+                    let answer = connection.req_packed_command(command).await;
+                    renew_cluster(lane, number, answer).await
+                }
             };
             let answer = answer.and_then(Value::extract_error);
             tries += 1;
@@ -154,17 +199,18 @@ impl Link {
         let millis = u64::try_from(bound.as_millis()).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(replicas).arg(millis);
         let answers = match self {
-            Self::Server { lanes, next } => {
-                let mut lane = lane(lanes, next);
-                lane.req_packed_commands(&pipeline, 0, 2).await
+            Self::Server { lanes, next, .. } => {
+                let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
+                let (number, mut connection) = lane.current();
+                let answers = connection.req_packed_commands(&pipeline, 0, 2).await;
+                self.renew_server(lane, number, answers)
             }
-            Self::Cluster(connection) => {
+            Self::Cluster(lane) => {
+                let (number, mut connection) = lane.current();
                 let route = Route::new(slot, SlotAddr::Master);
                 let route = SingleNodeRoutingInfo::SpecificNode(route);
-                connection
-                    .clone()
-                    .route_pipeline(pipeline, 0, 2, route)
-                    .await
+                let answers = connection.route_pipeline(pipeline, 0, 2, route).await;
+                renew_cluster(lane, number, answers).await
             }
         };
         let mut answers = answers?.into_iter();
@@ -175,19 +221,55 @@ impl Link {
         };
         Ok((answer, reached))
     }
+
+    /// The connection to a cluster.
+    pub(crate) fn cluster(&self) -> Option<ClusterConnection> {
+        match self {
+            Self::Server { .. } => None,
+            Self::Cluster(lane) => Some(lane.current().1),
+        }
+    }
+
+    /// Replaces a connection to a server that did not answer in time. The new one connects
+    /// when it is used.
+    fn renew_server<T>(
+        &self,
+        lane: &Lane<ConnectionManager, Client>,
+        number: u64,
+        answer: RedisResult<T>,
+    ) -> RedisResult<T> {
+        if let (Self::Server { config, .. }, Err(error)) = (self, &answer)
+            && error.is_timeout()
+            && let Ok(connection) = lane.maker.get_connection_manager_lazy(config.clone())
+        {
+            lane.replace(number, connection);
+        }
+        answer
+    }
 }
 
-fn lane(lanes: &[ConnectionManager], next: &AtomicUsize) -> ConnectionManager {
-    lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()].clone()
+/// Replaces the connections to a cluster of which one did not answer in time.
+async fn renew_cluster<T>(
+    lane: &Lane<ClusterConnection, ClusterClient>,
+    number: u64,
+    answer: RedisResult<T>,
+) -> RedisResult<T> {
+    if let Err(error) = &answer
+        && error.is_timeout()
+        && lane.current().0 == number
+        && let Ok(connection) = lane.maker.get_async_connection().await
+    {
+        lane.replace(number, connection);
+    }
+    answer
 }
 
-async fn manager(client: &Client, options: &RedisOptions) -> RedisResult<ConnectionManager> {
-    let config = ConnectionManagerConfig::new()
+fn config(options: &RedisOptions) -> ConnectionManagerConfig {
+    ConnectionManagerConfig::new()
         .set_connection_timeout(Some(options.connect_bound))
         .set_response_timeout(Some(options.response_bound))
         .set_number_of_retries(2)
-        .set_max_delay(Duration::from_millis(500));
-    client.get_connection_manager_with_config(config).await
+        .set_max_delay(Duration::from_millis(500))
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -7,7 +7,7 @@ use durable_core::provider::{
     CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances,
     SessionId,
 };
-use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 use futures::future::join_all;
 
 use crate::codec::message_of;
@@ -114,12 +114,15 @@ impl Store {
         let mut handed = reply.list()?;
         let mut taken = Vec::new();
         while !handed.is_empty() {
-            let ready = ready_instance(session, &mut handed.list()?)?;
-            let place = group
-                .iter()
-                .find(|(_, candidate)| candidate.id == ready.lease.instance)
-                .map_or(usize::MAX, |(place, _)| *place);
-            taken.push((place, ready));
+            let mut reply = handed.list()?;
+            let id = InstanceId::from(reply.text()?);
+            let mut places = group.iter().filter(|(_, candidate)| candidate.id == id);
+            let place = places.next().map_or(usize::MAX, |(place, _)| *place);
+            match ready_instance(session, id.clone(), &mut reply) {
+                Ok(ready) => taken.push((place, ready)),
+                Err(ProviderError::Damaged { reason }) => self.stop(&id, reason).await?,
+                Err(error) => return Err(error),
+            }
         }
         let mut broken = reply.list()?;
         while !broken.is_empty() {
@@ -131,6 +134,14 @@ impl Store {
             );
         }
         Ok(taken)
+    }
+
+    /// Stops an instance that cannot be read, and it alone.
+    async fn stop(&self, id: &InstanceId, reason: String) -> Result<(), ProviderError> {
+        tracing::error!(instance = %id, reason, "an instance is damaged and was stopped");
+        let failure = Failure::new(FailureKind::CorruptHistory, reason);
+        let _ = self.suspend(id, failure).await?;
+        Ok(())
     }
 
     pub(crate) async fn release(
@@ -156,8 +167,11 @@ impl Store {
     }
 }
 
-fn ready_instance(session: SessionId, reply: &mut Reply) -> Result<ReadyInstance, ProviderError> {
-    let instance = InstanceId::from(reply.text()?);
+fn ready_instance(
+    session: SessionId,
+    instance: InstanceId,
+    reply: &mut Reply,
+) -> Result<ReadyInstance, ProviderError> {
     let lease = Lease {
         instance,
         session,
@@ -174,8 +188,9 @@ fn ready_instance(session: SessionId, reply: &mut Reply) -> Result<ReadyInstance
     let mut messages = Vec::new();
     while !list.is_empty() {
         let seq = InboxSeq(list.number()?);
-        let what = format_args!("message {} of `{}`", seq.0, lease.instance).to_string();
-        let message = message_of(what, &list.bytes()?)?;
+        let bytes = list.bytes()?;
+        let what = format_args!("message {} of `{}`", seq.0, lease.instance);
+        let message = message_of(what, &bytes)?;
         messages.push(InboxMessage { seq, message });
     }
     Ok(ReadyInstance {

@@ -45,13 +45,13 @@ impl Backend {
     pub(crate) async fn open(urls: &[&str], options: RedisOptions) -> Result<Self, ProviderError> {
         check_options(&options)?;
         let nodes = Nodes::new(urls, &options)?;
-        let mut first = nodes.any(&options).await?;
+        let (_, mut first) = nodes.any(&options).await?;
         let server = Server::ask(&mut first).await?;
         server.check(&options)?;
         let is_cluster = server.is_cluster();
         let link = nodes.link(is_cluster, &options).await?;
-        if let Link::Cluster(connection) = &link {
-            check_primaries(connection.clone(), &options).await?;
+        if let Some(connection) = link.cluster() {
+            check_primaries(connection, &options).await?;
         }
         let partitions = settle_partitions(&link, is_cluster, &options).await?;
         let board = Arc::new(Board::default());

@@ -10,7 +10,6 @@ use durable_core::provider::{
     SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
-use futures::future::join_all;
 use tokio::sync::Notify;
 
 use crate::opening::Backend;
@@ -102,9 +101,10 @@ impl Provider for RedisProvider {
         self.at(now_ms).fetch_instances(session, max).await
     }
 
-    /// All turns are sent at once and share the server's sync.
+    /// All turns are sent at once and share the server's sync; those of one instance follow
+    /// each other.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        join_all(turns.iter().map(|turn| self.store().commit(turn))).await
+        self.store().commit_all(&turns).await
     }
 
     async fn release(

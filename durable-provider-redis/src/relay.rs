@@ -53,8 +53,11 @@ impl Store {
             from = format!("({last}");
             let mut groups: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
             for (stream_id, fields) in stored {
-                let (partition, entry) = read_entry(stream_id, &fields)?;
-                groups.entry(partition).or_default().push(entry);
+                match read_entry(stream_id, &fields) {
+                    Ok((partition, entry)) => groups.entry(partition).or_default().push(entry),
+                    // It stays for inspection; the others go on.
+                    Err(error) => tracing::error!(%error, "a message cannot be delivered"),
+                }
             }
             let deliveries = groups
                 .iter()

@@ -77,7 +77,8 @@ impl Reply {
         }
     }
 
-    /// Work that was claimed by this session.
+    /// Work that was claimed by this session. An item that cannot be read is named and left
+    /// out: it stays in the session's hands, and the others go on.
     pub(crate) fn claimed(&mut self, session: SessionId) -> Read<Vec<ClaimedWork>> {
         let mut claimed = Vec::new();
         while !self.is_empty() {
@@ -89,14 +90,16 @@ impl Reply {
             };
             let (attempt, crashes) = (self.number()?, self.number()?);
             let heartbeat = self.optional_text()?.map(Into::into);
-            let item = item_of(format_args!("work item {key}"), &self.bytes()?)?;
-            claimed.push(ClaimedWork {
-                lease,
-                item,
-                attempt,
-                crashes,
-                heartbeat,
-            });
+            match item_of(format_args!("work item {key}"), &self.bytes()?) {
+                Ok(item) => claimed.push(ClaimedWork {
+                    lease,
+                    item,
+                    attempt,
+                    crashes,
+                    heartbeat,
+                }),
+                Err(error) => tracing::error!(%error, "work cannot be run"),
+            }
         }
         Ok(claimed)
     }

@@ -4,13 +4,12 @@
 use durable_core::provider::{
     InstanceStatus, Message, MessageBody, OutgoingMessage, ProviderError, StartInstance, TurnCommit,
 };
-use durable_core::{EventId, HistoryEntry, Limits, Payload, Version};
+use durable_core::{EventId, HistoryEntry, Payload, Version};
 
 use crate::codec::{
     entry_bytes, failure_bytes, item_bytes, message_bytes, status_bytes, status_number,
 };
 use crate::keys::{Partition, call_text, queue_topic};
-use crate::limits;
 use crate::script::{self, Args, Call};
 use crate::store::Store;
 
@@ -20,13 +19,9 @@ type Prepared<T> = Result<T, ProviderError>;
 const MAX_CLAIM: usize = 1_000;
 
 /// A turn as a call, in the order in which `commit.lua` reads it.
-pub(crate) fn prepare<'a>(
-    store: &'a Store,
-    turn: &TurnCommit,
-    limits: Limits,
-) -> Prepared<Call<'a>> {
+pub(crate) fn prepare<'a>(store: &'a Store, turn: &TurnCommit) -> Prepared<Call<'a>> {
     check_request(turn)?;
-    limits::check_turn(limits, turn)?;
+    store.options.limits.check_turn(turn)?;
     let partition = store.partition(&turn.lease.instance);
     let mut call = Call::new(&script::COMMIT, partition);
     identify(&mut call, turn);

@@ -11,7 +11,6 @@ use futures::future::join_all;
 
 use crate::codec::{failure_bytes, message_bytes};
 use crate::keys::{Partition, queue_topic, work_text};
-use crate::limits;
 use crate::script::{self, Call};
 use crate::store::Store;
 use crate::turn::{declare_targets, distinct};
@@ -118,7 +117,7 @@ impl Store {
         settlements: Vec<WorkSettlement>,
     ) -> Result<Vec<bool>, ProviderError> {
         for settlement in &settlements {
-            limits::check_work_result(self.options.limits, &settlement.result)?;
+            self.options.limits.check_work_result(&settlement.result)?;
         }
         let mut held = vec![false; settlements.len()];
         for (partition, group) in self.by_partition(settlements, |it| &it.lease.key.instance) {

@@ -6,10 +6,13 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use durable_provider_redis::RedisOptions;
+use durable_core::provider::{Provider, ProviderError};
+use durable_provider_redis::{ClockSource, RedisOptions};
 use durable_testkit::Conformance;
 use support::cluster::Cluster;
+use support::code::{GATED, GO, audit, node, records};
 use support::server::store_options;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,4 +27,46 @@ async fn a_cluster_keeps_every_promise() {
         async move { cluster.open((*options).clone()).await }
     });
     suite.partitioned().run().await.assert_ok();
+}
+
+/// With the default settings a cluster that lacks a primary answers nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_primary_that_is_away_for_a_while_costs_nothing_but_time() {
+    const INSTANCES: u64 = 20;
+    let mut cluster = Cluster::start(3);
+    let options = RedisOptions {
+        clock: ClockSource::Server,
+        response_bound: Duration::from_secs(2),
+        ..store_options()
+    };
+    let provider = cluster.open(options).await;
+    let runtime = node(&provider, Duration::from_secs(600)).await;
+    let client = runtime.client();
+    let mut instances = Vec::new();
+    for number in 0..INSTANCES {
+        let start = client.start(GATED, format!("i-{number}"), &number);
+        instances.push(start.await.unwrap());
+    }
+    cluster.primaries[2].kill();
+    let began = Instant::now();
+    loop {
+        match provider.fire_timers(1, 0).await {
+            Err(ProviderError::Unavailable { .. } | ProviderError::Unknown { .. }) => break,
+            Err(error) => panic!("{error}"),
+            // It takes the others a moment to notice.
+            Ok(_) => assert!(began.elapsed() < Duration::from_secs(60)),
+        }
+    }
+    cluster.primaries[2].restart();
+    cluster.wait_until_formed();
+    for (instance, number) in instances.iter().zip(0..) {
+        let began = Instant::now();
+        while let Err(error) = instance.raise_as(format!("go-{number}"), GO, &0).await {
+            assert!(began.elapsed() < Duration::from_secs(60), "{error}");
+        }
+        assert_eq!(instance.wait().await.unwrap(), number + 4);
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(records(&provider).await.len() as u64, 2 * INSTANCES);
+    audit(&provider).await;
 }

@@ -6,8 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use durable_provider_redis::{ClockSource, RedisOptions};
-use durable_testkit::{Clock, Conformance};
+use durable_testkit::Conformance;
 use support::server::{Server, store_options};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,18 +17,4 @@ async fn a_plain_server_keeps_every_promise() {
         async move { server.open((*options).clone()).await }
     });
     suite.run().await.assert_ok();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_plain_server_keeps_every_promise_by_its_own_clock() {
-    let server = Arc::new(Server::start());
-    let options = || RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
-    let suite = Conformance::at_places(options, move |options| {
-        let server = Arc::clone(&server);
-        async move { server.open((*options).clone()).await }
-    });
-    suite.clock(Clock::WALL).run().await.assert_ok();
 }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -65,7 +66,7 @@ struct NodeProcess {
 }
 
 impl NodeProcess {
-    fn spawn(url: &str, run: u64) -> Self {
+    fn spawn(url: &str, run: u64, results: &Arc<AtomicU64>) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "a_node_that_works_until_it_is_killed",
@@ -79,7 +80,14 @@ impl NodeProcess {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let lines = std::thread::spawn(move || lines.map_while(Result::ok).collect());
+        let results = Arc::clone(results);
+        let count = move |line: &String| {
+            if line.starts_with("result") {
+                results.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let lines = lines.map_while(Result::ok).inspect(count);
+        let lines = std::thread::spawn(move || lines.collect());
         Self { child, lines }
     }
 
@@ -114,17 +122,20 @@ fn kill_and_check(partitions: usize) {
     };
     block_on(async { drop(server.open(options).await) });
     let mut acknowledged = Acknowledged::default();
+    let results = Arc::new(AtomicU64::new(0));
     let mut run = 0;
     let mut spawn = |url: &str| {
         run += 1;
-        NodeProcess::spawn(url, run)
+        NodeProcess::spawn(url, run, &results)
     };
     let mut nodes: Vec<NodeProcess> = (0..NODES).map(|_| spawn(&server.url())).collect();
     for kill in 0..kills {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        std::thread::sleep(Duration::from_micros(50_000 + random % 250_000));
+        // Something got done since the last kill; then at any moment.
+        wait_for_a_result(&results, results.load(Ordering::Relaxed));
+        std::thread::sleep(Duration::from_micros(random % 200_000));
         match kill % 2 {
             0 => {
                 let node = nodes.remove((random / 7) as usize % nodes.len());
@@ -140,11 +151,20 @@ fn kill_and_check(partitions: usize) {
     for node in nodes {
         node.kill(&mut acknowledged);
     }
-    assert!(
-        !acknowledged.results.is_empty(),
-        "the nodes got nothing done"
-    );
     block_on(check_and_finish(&server, &acknowledged));
+}
+
+/// Waits until there are more results than these; bounded, as a node may need a lease to
+/// pass before it gets anything done.
+fn wait_for_a_result(results: &AtomicU64, known: u64) {
+    let began = Instant::now();
+    while results.load(Ordering::Relaxed) <= known {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "the nodes get nothing done"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn block_on(future: impl Future<Output = ()>) {

@@ -136,12 +136,20 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
     let proxy = Proxy::before(server.port()).await;
     let options = RedisOptions {
         response_bound: Duration::from_millis(300),
+        // The one that is frozen: it must be replaced.
+        connections: 1,
         ..store_options()
     };
     let provider = RedisProvider::open_with(&[&proxy.url()], options.clone())
         .await
         .unwrap();
     let session = session(&provider).await;
+    // The server must know the script: it is the answer that gets lost, not the question.
+    let _ = start(&provider, "before").await.unwrap();
+    let before = first_turn(&take(&provider, session).await)
+        .completed("1")
+        .build();
+    let _ = commit(&provider, &before).await.unwrap();
     let _ = start(&provider, "a").await.unwrap();
     let ready = take(&provider, session).await;
     let turn = first_turn(&ready).keeping_the_lease().claiming(1).build();
@@ -338,6 +346,25 @@ async fn an_instance_whose_record_was_removed_is_named_and_others_go_on() {
     assert!(reason.contains("`broken`"), "{reason}");
     let ready = take(&provider, session).await;
     assert_eq!(ready.lease.instance, "whole");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_with_a_damaged_message_is_stopped_and_others_go_on() {
+    let server = Server::start();
+    let options = store_options();
+    let prefix = options.prefix.clone();
+    let provider = server.open(options).await;
+    let session = session(&provider).await;
+    let _ = start(&provider, "broken").await.unwrap();
+    let _ = start(&provider, "whole").await.unwrap();
+    server.command(&format!("XADD {{{prefix}:0}}:in:broken * id m m damaged"));
+    let ready = take(&provider, session).await;
+    assert_eq!(ready.lease.instance, "whole");
+    let record = provider.instance(&"broken".into()).await.unwrap().unwrap();
+    let InstanceStatus::Suspended { failure } = record.status else {
+        panic!("{record:?}");
+    };
+    assert!(failure.message.contains("of `broken`"), "{failure:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

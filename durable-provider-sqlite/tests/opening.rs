@@ -4,12 +4,14 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::time::Duration;
+
 use durable_core::provider::{IdReuse, Provider, ProviderError, SessionOptions, StartOutcome};
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{Durability, SqliteOptions, SqliteProvider};
 use durable_testkit::start_message;
 
-use support::{Place, audit};
+use support::{COUNT, Place, audit, node, records};
 
 fn refusal(place: &Place) -> String {
     match SqliteProvider::open(place.file()) {
@@ -178,4 +180,19 @@ async fn the_store_s_time_does_not_go_back_over_a_reopen() {
     drop(provider);
     let fired = place.open().fire_timers(0, 5).await.unwrap();
     assert_eq!(fired.now_ms, 9_000);
+}
+
+#[tokio::test]
+async fn after_the_last_node_has_gone_the_file_alone_has_everything() {
+    let place = Place::new();
+    let provider = place.open();
+    let runtime = node(&provider).await;
+    let instance = runtime.client().start(COUNT, "a", &1).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 4);
+    runtime.shutdown(Duration::from_secs(5)).await;
+    let copy = Place::new();
+    std::fs::copy(place.file(), copy.file()).unwrap();
+    let copied = records(&copy.open()).await;
+    assert_eq!(copied, records(&provider).await);
+    assert_eq!(copied.len(), 1);
 }

@@ -40,9 +40,8 @@ impl Clock for SystemClock {
 /// use std::time::Duration;
 /// use durable_runtime::{Clock, TokioClock};
 ///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// tokio::time::pause();
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() { // a paused tokio runtime
 /// let clock = TokioClock::starting_at(1_700_000_000_000);
 /// clock.sleep(Duration::from_secs(30 * 86_400)).await;
 /// assert_eq!(clock.now_ms(), 1_702_592_000_000);

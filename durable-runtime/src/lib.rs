@@ -16,8 +16,7 @@
 //!
 //! // What an orchestration awaits is recorded: after a crash nothing of it is done again.
 //! async fn order(ctx: OrchestrationContext, cents: u64) -> Result<String, Failure> {
-//!     let retry = RetryPolicy { max_attempts: 5, ..RetryPolicy::default() };
-//!     let receipt = ctx.activity(CHARGE, &cents).retry(retry).await?;
+//!     let receipt = ctx.activity(CHARGE, &cents).retry(RetryPolicy::attempts(5)).await?;
 //!     tokio::select! {
 //!         approved = ctx.external_event(APPROVED) => approved.map(|_| receipt),
 //!         late = ctx.sleep(Duration::from_secs(86_400)) => late.map(|()| "late".into()),
@@ -120,8 +119,14 @@ pub use context::{
     ActivityCall, ExternalEvent, Misuse, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
-pub use durable_core::provider::{IdReuse, InstanceStatus, Provider};
-pub use durable_core::{Failure, FailureKind, InstanceId, PromiseToken, RetryPolicy};
+pub use durable_core::provider::{
+    ExecutionRecord, HistoryPage, IdReuse, InstanceFilter, InstancePage, InstanceRecord,
+    InstanceStatus, Provider, ProviderError, Purge, PurgeReport, StatusKind,
+};
+pub use durable_core::{
+    Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits, MessageId,
+    Name, Payload, PromiseToken, RetryPolicy, Version,
+};
 pub use handle::{
     Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
     VersionedOrchestration,
@@ -130,6 +135,24 @@ pub use options::{FaultPolicy, RuntimeOptions};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use runtime::{Runtime, RuntimeBuilder};
+
+/// What programs with orchestrations name again and again.
+///
+/// ```
+/// use durable_runtime::prelude::*;
+///
+/// const GREET: Activity<String, String> = Activity::new("greet");
+///
+/// async fn hello(ctx: OrchestrationContext, name: String) -> Result<String, Failure> {
+///     ctx.activity(GREET, &name).await
+/// }
+/// ```
+pub mod prelude {
+    pub use crate::{
+        Activity, ActivityContext, Client, EventName, Failure, IdReuse, InstanceHandle,
+        Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions,
+    };
+}
 
 /// What the macros of this crate are made of; not for use.
 #[doc(hidden)]

@@ -332,9 +332,14 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = node.tasks.wait() => {}
-        () = node.clock.sleep(HAND_BACK_BOUND) => node.killed.cancel(),
+        () = node.clock.sleep(HAND_BACK_BOUND) => {
+            // What is cut off here may be in the middle of a turn.
+            node.leave_session_open();
+            node.killed.cancel();
+        }
     }
-    if node.is_left_open() {
+    // A task that was killed may have been in the middle of a turn.
+    if node.killed.is_cancelled() || node.is_left_open() {
         return;
     }
     tokio::select! {

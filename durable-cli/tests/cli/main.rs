@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bad_input;
+mod incident;
 mod moving;
 mod reading;
 mod redis;

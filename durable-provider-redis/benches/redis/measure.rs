@@ -8,12 +8,13 @@ use durable_runtime::Client;
 use futures::future::join_all;
 
 use crate::raw::Raw;
-use crate::server::Server;
+use crate::server::{DURABLE, Server};
 use crate::work::{GATED, ONE, SEQUENCE, node, open};
 
 const INSTANCES: u64 = 1_000;
 const STEPS: u64 = 5;
 const ROUNDS: u64 = 3;
+const LIVE: u64 = 10_000;
 
 fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
     let verdict = if is_kept { "kept" } else { "MISSED" };
@@ -143,17 +144,27 @@ pub(crate) async fn latency() {
 }
 
 /// What a live instance takes of the server's memory: one that ran an activity and waits.
+/// Most of it is room that the server reserves for the next entries of the history.
 pub(crate) async fn memory() {
-    const LIVE: u64 = 10_000;
-    let server = Server::start();
+    for reserved in ["4096", "512"] {
+        let setting = ["--stream-node-max-bytes", reserved];
+        let server = Server::with(&[DURABLE.as_slice(), &setting].concat());
+        let each = memory_of_a_live_instance(&server).await;
+        println!(
+            "memory: {each:.0} bytes of the server for each of {LIVE} instances that wait \
+             (stream-node-max-bytes {reserved})"
+        );
+    }
+}
+
+async fn memory_of_a_live_instance(server: &Server) -> f64 {
     let provider = open(&server.url()).await;
     let runtime = node(&provider).await;
     let client = runtime.client();
     let used = || -> f64 {
         let info = server.command("INFO memory");
-        let line = info
-            .lines()
-            .find_map(|line| line.strip_prefix("used_memory:"));
+        let mut lines = info.lines();
+        let line = lines.find_map(|line| line.strip_prefix("used_memory:"));
         line.and_then(|number| number.trim().parse().ok())
             .unwrap_or(0.0)
     };
@@ -173,6 +184,5 @@ pub(crate) async fn memory() {
         join_all(halves).await;
     }
     runtime.shutdown(Duration::from_secs(5)).await;
-    let each = (used() - before) / LIVE as f64;
-    println!("memory: {each:.0} bytes of the server for each of {LIVE} instances that wait");
+    (used() - before) / LIVE as f64
 }

@@ -37,19 +37,24 @@ impl LogWatch {
         }
     }
 
-    /// Looks after a group, now and then.
-    pub(super) fn after_group(&mut self, connection: &Connection) {
+    /// Looks after a group, now and then. When the last node has gone, everything
+    /// goes into the file, so that it can be copied on its own.
+    pub(super) fn after_group(&mut self, connection: &Connection, is_at_rest: bool) {
         self.groups += 1;
+        if (is_at_rest || self.is_too_long())
+            && let Err(error) = shorten(connection)
+        {
+            tracing::warn!(%error, "the write-ahead log could not be shortened");
+        }
+    }
+
+    fn is_too_long(&mut self) -> bool {
         if self.groups < LOOK_EVERY {
-            return;
+            return false;
         }
         self.groups = 0;
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
-        if length > self.max_bytes
-            && let Err(error) = shorten(connection)
-        {
-            tracing::warn!(%error, length, "the write-ahead log could not be shortened");
-        }
+        length > self.max_bytes
     }
 }
 

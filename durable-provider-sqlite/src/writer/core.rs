@@ -317,7 +317,8 @@ impl Core {
                 error,
                 spoils: true,
             })?;
-            place.log.after_group(connection);
+            let is_at_rest = self.state.sessions_changed && self.state.sessions.is_empty();
+            place.log.after_group(connection, is_at_rest);
         }
         Ok(())
     }

@@ -7,11 +7,13 @@ use durable_core::provider::{CommitOutcome, Committed, ProviderError, TurnCommit
 use super::wait::{self, Backoff};
 use crate::node::Node;
 
-/// Why a commit was not applied.
+/// Why a commit was not applied, as far as is known.
 #[derive(Debug)]
 pub(super) enum NotCommitted {
     /// The instance is in other hands, or is not what we thought: drop the state.
     Lost,
+    /// The session ended before the store said whether it was applied.
+    Unknown,
     /// The store refuses it and always will.
     Refused(ProviderError),
 }
@@ -23,7 +25,7 @@ pub(super) enum NotCommitted {
 pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, NotCommitted> {
     let began = Instant::now();
     let mut backoff = Backoff::default();
-    let mut may_have_claimed = false;
+    let mut may_be_applied = false;
     loop {
         let answer = node.provider.commit(vec![turn.clone()]).await.pop();
         let error = match answer {
@@ -34,7 +36,7 @@ pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, N
             }
             Some(Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. })) => {
                 metrics::counter!("durable_commits_rejected_total").increment(1);
-                if may_have_claimed {
+                if may_be_applied && turn.claim.max > 0 {
                     node.doubt();
                 }
                 return Err(NotCommitted::Lost);
@@ -47,10 +49,13 @@ pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, N
         if !wait::is_passing(&error) {
             return Err(NotCommitted::Refused(error));
         }
-        may_have_claimed |= turn.claim.max > 0 && !error.is_retryable();
+        may_be_applied |= !error.is_retryable();
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
-            return Err(NotCommitted::Lost);
+            return Err(match may_be_applied {
+                true => NotCommitted::Unknown,
+                false => NotCommitted::Lost,
+            });
         }
     }
 }

@@ -17,10 +17,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use durable_core::InstanceId;
-use durable_core::provider::{Lease, ReadyInstance};
+use durable_core::provider::Lease;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use crate::coding::Coding;
 use crate::turn::Arrival;
 
 /// Who holds which instance.
@@ -72,19 +71,18 @@ impl Holders {
     /// to be started with this channel; if not, what came with it is passed on.
     pub(crate) fn take_over(
         &self,
-        ready: &ReadyInstance,
-        coding: &Coding,
+        lease: &Lease,
+        arrivals: &[Arrival],
     ) -> Option<UnboundedReceiver<Arrival>> {
         let mut known = self.known();
-        if let Some(holder) = known.holders.get(&ready.lease.instance) {
+        if let Some(holder) = known.holders.get(&lease.instance) {
             match &holder.stage {
-                _ if holder.token > ready.lease.token => return None,
+                _ if holder.token > lease.token => return None,
                 // The lease before this one is gone, and so is its holder.
-                _ if holder.token < ready.lease.token => {}
+                _ if holder.token < lease.token => {}
                 Stage::Returning | Stage::Gone => return None,
                 Stage::Active(channel) => {
-                    let messages = ready.messages.iter().cloned();
-                    let mut arrivals = messages.map(|message| Arrival::of(message, coding));
+                    let mut arrivals = arrivals.iter().cloned();
                     if arrivals.all(|arrival| channel.send(arrival).is_ok()) {
                         return None;
                     }
@@ -93,10 +91,10 @@ impl Holders {
         }
         let (channel, receiver) = mpsc::unbounded_channel();
         let holder = Holder {
-            token: ready.lease.token,
+            token: lease.token,
             stage: Stage::Active(channel),
         };
-        known.holders.insert(ready.lease.instance.clone(), holder);
+        known.holders.insert(lease.instance.clone(), holder);
         Some(receiver)
     }
 

@@ -36,9 +36,10 @@ use crate::turn::{Arrival, Batch, Live, LocalResult, Tail};
 pub(super) async fn hold(
     node: Arc<Node>,
     ready: ReadyInstance,
+    arrivals: Vec<Arrival>,
     channel: UnboundedReceiver<Arrival>,
 ) {
-    let mut holding = Holding::new(node, &ready, channel);
+    let mut holding = Holding::new(node, &ready, arrivals, channel);
     if let Some(live) = holding.run(&ready).await {
         holding.keep_cached(live);
     }
@@ -78,11 +79,15 @@ pub(super) enum Hold {
 pub(super) struct Lost;
 
 impl Holding {
-    fn new(node: Arc<Node>, ready: &ReadyInstance, channel: UnboundedReceiver<Arrival>) -> Self {
-        let messages = ready.messages.iter().cloned();
-        let arrivals = messages.map(|message| Arrival::of(message, &node.coding));
+    fn new(
+        node: Arc<Node>,
+        ready: &ReadyInstance,
+        arrivals: Vec<Arrival>,
+        channel: UnboundedReceiver<Arrival>,
+    ) -> Self {
         Self {
-            arrivals: arrivals.collect(),
+            must_run: arrivals.is_empty(),
+            arrivals: arrivals.into(),
             node,
             lease: ready.lease.clone(),
             channel,
@@ -93,7 +98,6 @@ impl Holding {
             last_commit_id: ready.last_commit_id,
             local_work: HashSet::new(),
             hold: Hold::Held,
-            must_run: ready.messages.is_empty(),
             verification: Verification::default(),
         }
     }

@@ -8,6 +8,7 @@ use durable_core::provider::{Interest, ReadyInstance};
 use super::holding;
 use super::wait::{self, Backoff};
 use crate::node::Node;
+use crate::turn::Arrival;
 
 /// How many instances are fetched at once.
 const BATCH: usize = 64;
@@ -48,9 +49,13 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
 }
 
 /// The holder is known before its task runs, so that what comes next finds it.
-fn take_over(node: &Arc<Node>, ready: ReadyInstance) {
-    if let Some(channel) = node.holders.take_over(&ready, &node.coding) {
-        node.spawn(holding::hold(Arc::clone(node), ready, channel));
+fn take_over(node: &Arc<Node>, mut ready: ReadyInstance) {
+    let arrivals: Vec<Arrival> = std::mem::take(&mut ready.messages)
+        .into_iter()
+        .map(|message| Arrival::of(message, &node.coding))
+        .collect();
+    if let Some(channel) = node.holders.take_over(&ready.lease, &arrivals) {
+        node.spawn(holding::hold(Arc::clone(node), ready, arrivals, channel));
     }
 }
 

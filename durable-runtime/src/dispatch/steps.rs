@@ -226,9 +226,14 @@ impl Holding {
             }
             Err(not_committed) => {
                 self.take_back(results);
-                if let NotCommitted::Refused(error) = not_committed {
-                    let stop = Stop::refused(&error, self.node.options.fault_policy);
-                    self.stop(stop, self.new_batch()).await;
+                match not_committed {
+                    NotCommitted::Lost => {}
+                    // If it was applied, the inbox may be empty in the middle of a turn.
+                    NotCommitted::Unknown => self.must_run |= keep == Keep::Always,
+                    NotCommitted::Refused(error) => {
+                        let stop = Stop::refused(&error, self.node.options.fault_policy);
+                        self.stop(stop, self.new_batch()).await;
+                    }
                 }
                 Err(Lost)
             }

@@ -68,7 +68,7 @@ impl Holding {
                 }
             }
             // Somebody else decides.
-            Err(NotCommitted::Lost) => self.take_back(results),
+            Err(NotCommitted::Lost | NotCommitted::Unknown) => self.take_back(results),
             Err(NotCommitted::Refused(error)) => {
                 self.take_back(results);
                 let failure = Failure::new(FailureKind::CorruptHistory, error.to_string());

@@ -224,3 +224,59 @@ async fn a_thousand_events_at_once_are_read_in_order() {
     stop(node).await;
     world.assert_done();
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_reaches_a_wait_that_is_given_up_goes_to_the_next_one() {
+    const BOTH: Orchestration<u32, (u32, u32)> = Orchestration::new("both");
+    let world = World::new();
+    let registry = Registry::builder()
+        .orchestration(BOTH, |ctx: OrchestrationContext, _: u32| async move {
+            // Given up before anything came.
+            durable_runtime::select! {
+                _ = ctx.external_event::<u32>("left") => return Err(too_early()),
+                timer = ctx.sleep(Duration::from_secs(1)) => timer?,
+            }
+            // One of two that are there is taken, and the other wait is given up.
+            let left = durable_runtime::select! {
+                left = ctx.external_event::<u32>("left") => left?,
+                _ = ctx.external_event::<u32>("right") => return Err(too_early()),
+            };
+            Ok::<_, Failure>((left, ctx.external_event("right").await?))
+        })
+        .build()
+        .unwrap();
+    let node = world.node(&registry).await;
+    let both = node.client().start(BOTH, "b", &0).await.unwrap();
+    settle().await;
+    both.suspend("until both are there").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    both.raise("left", &1).await.unwrap();
+    both.raise("right", &2).await.unwrap();
+    both.resume().await.unwrap();
+    assert_eq!(both.wait().await.unwrap(), (1, 2));
+    stop(node).await;
+    world.assert_done();
+}
+
+fn too_early() -> Failure {
+    Failure::application("early", "it came too early")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_for_nobody_is_no_failure_of_its_sender() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let client = node.client();
+    let ended = client.start(COLLECT, "ended", &0).await.unwrap();
+    assert!(ended.wait().await.unwrap().is_empty());
+    let before = world.history("ended", 1).await;
+    for (id, target) in [("s1", "ended"), ("s2", "nobody")] {
+        let input = (target.to_owned(), vec![1, 2]);
+        let sender = client.start(SEND, id, &input).await.unwrap();
+        sender.wait().await.unwrap();
+    }
+    stop(node).await;
+    assert_eq!(world.history("ended", 1).await, before);
+    assert!(!world.store.snapshot().instances.contains_key("nobody"));
+    world.assert_done();
+}

@@ -21,6 +21,7 @@ mod promises;
 mod races;
 mod registering;
 mod scenarios;
+mod shutdown;
 mod stops;
 mod storage;
 mod telemetry;

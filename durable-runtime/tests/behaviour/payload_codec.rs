@@ -13,6 +13,7 @@ use durable_runtime::{
     Runtime, RuntimeOptions,
 };
 
+use crate::faulty::Fault;
 use crate::journey::{self, JOURNEY};
 use crate::world::{World, pass, settle, stop};
 
@@ -237,6 +238,29 @@ async fn a_journey_leaves_the_same_history_with_a_codec_and_without() {
     };
     assert_eq!(events(&page.entries), events(&plain));
     assert_ne!(events(&world.history("j", 2).await), events(&plain));
+}
+
+#[tokio::test(start_paused = true)]
+async fn commits_that_are_sent_again_in_another_cipher_are_applied_once() {
+    let world = World::new();
+    let codec = Cipher::with_key(1);
+    let store = world.faulty(|name, call| match (name, call % 3) {
+        ("commit", 0) => Fault::UnknownAfter,
+        ("commit", 1) => Fault::Unavailable,
+        _ => Fault::None,
+    });
+    let node = Runtime::builder(store, journey::registry())
+        .clock(world.clock)
+        .payload_codec(codec.clone())
+        .start()
+        .await
+        .unwrap();
+    let client = coded_client(&world, &codec);
+    journey::start(&client, "j").await;
+    let journey = client.instance(JOURNEY, "j");
+    assert_eq!(journey.wait().await.unwrap(), journey::RESULT);
+    stop(node).await;
+    world.assert_done();
 }
 
 #[tokio::test(start_paused = true)]

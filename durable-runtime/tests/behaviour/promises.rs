@@ -198,3 +198,33 @@ async fn a_promise_of_the_execution_before_means_nothing_to_the_next_one() {
     stop(node).await;
     world.assert_done();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_promise_that_was_dropped_is_resolved_in_vain() {
+    const DROP: Orchestration<u32, u32> = Orchestration::new("drop");
+    let world = World::new();
+    let registry = Registry::builder()
+        .orchestration(DROP, |ctx: OrchestrationContext, n| async move {
+            let promise = ctx.promise::<u32>("unwanted")?;
+            ctx.set_custom_status(&promise.token().to_string())?;
+            ctx.sleep(Duration::from_secs(1)).await?;
+            drop(promise);
+            ctx.external_event(STOP).await?;
+            Ok::<u32, Failure>(n)
+        })
+        .build()
+        .unwrap();
+    let node = world.node(&registry).await;
+    let instance = node.client().start(DROP, "d", &4).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let token: String = instance.custom_status().await.unwrap().unwrap();
+    let token: PromiseToken = token.parse().unwrap();
+    node.client().resolve_promise(&token, &1).await.unwrap();
+    settle().await;
+    instance.raise(STOP, &()).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), 4);
+    stop(node).await;
+    let kinds = world.kinds("d", 1).await;
+    assert!(!kinds.contains(&"PromiseResolved"), "{kinds:?}");
+    world.assert_done();
+}

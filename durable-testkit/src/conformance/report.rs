@@ -14,29 +14,29 @@ use super::promise::Promise;
 /// use durable_core::provider::{FiredTimers, Provider, ProviderError};
 /// use durable_testkit::{CheckOutcome, Conformance, Layer, Layered, MemoryProvider};
 ///
-/// /// A store whose timers fire an hour early.
-/// struct Hasty(MemoryProvider);
+/// /// A store whose timers never fire.
+/// struct Sleepy(MemoryProvider);
 ///
 /// #[async_trait]
-/// impl Layer for Hasty {
+/// impl Layer for Sleepy {
 ///     type Inner = MemoryProvider;
 ///
 ///     fn inner(&self) -> &MemoryProvider {
 ///         &self.0
 ///     }
 ///
-///     async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-///         self.0.fire_timers(max, now_ms + 3_600_000).await
+///     async fn fire_timers(&self, _: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(0, now_ms).await
 ///     }
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let report = Conformance::new(|| async { Layered(Hasty(MemoryProvider::new())) })
-///     .only(["no_timer_fires_before_it_is_due"])
+/// let report = Conformance::new(|| async { Layered(Sleepy(MemoryProvider::new())) })
+///     .only(["a_timer_fires_once_and_says_when_it_was_due"])
 ///     .run()
 ///     .await;
 /// assert!(!report.is_ok());
-/// assert_eq!(report.failed_names(), ["no_timer_fires_before_it_is_due"]);
+/// assert_eq!(report.failed_names(), ["a_timer_fires_once_and_says_when_it_was_due"]);
 /// let (check, failure) = report.failures().next().unwrap();
 /// assert!(matches!(check.outcome, CheckOutcome::Broken(_)));
 /// assert_ne!(failure.expected, failure.found);

@@ -25,7 +25,7 @@ use super::state::{Instance, State};
 /// let _ = store.start(&"order-7".into(), message, IdReuse::Refuse, 1_000).await?;
 /// let snapshot = store.snapshot();
 /// assert_eq!(snapshot.now_ms, 1_000);
-/// assert_eq!(snapshot.instances[&"order-7".into()].inbox.len(), 1);
+/// assert_eq!(snapshot.instances["order-7"].inbox.len(), 1);
 /// assert!(snapshot.work.is_empty() && snapshot.timers.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
