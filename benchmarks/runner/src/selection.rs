@@ -13,20 +13,21 @@ pub(crate) struct Selection {
     pub(crate) workloads: Vec<Workload>,
 }
 
-/// Names of contenders select contenders, names of workloads workloads; where none of
-/// a kind is named, all of it is selected.
+/// Names of contenders select contenders, other names workloads; where none of a kind is
+/// named, all of it is selected.
 pub(crate) fn select(options: &Options) -> Result<Selection, Error> {
     let workloads = plan::workloads(options);
-    for name in &options.only {
-        let is_contender = contender::ALL.iter().any(|one| one.name.contains(name));
-        let is_workload = workloads.iter().any(|one| one.name.contains(name));
-        if !is_contender && !is_workload {
+    let is_contender = |name: &&String| contender::ALL.iter().any(|one| one.name.contains(*name));
+    let (contenders, others): (Vec<&String>, Vec<&String>) =
+        options.only.iter().partition(is_contender);
+    for name in &others {
+        if !workloads.iter().any(|one| one.name.contains(*name)) {
             let what = format!("`{name}` is neither a contender nor a workload; see --list");
             return Err(Error::Usage(what));
         }
     }
-    let contenders = narrow(contender::ALL.to_vec(), &options.only, |one| one.name);
-    let mut workloads = narrow(workloads, &options.only, |one| one.name);
+    let contenders = narrow(contender::ALL.to_vec(), &contenders, |one| one.name);
+    let mut workloads = narrow(workloads, &others, |one| one.name);
     workloads.retain(|workload| contenders.iter().any(|one| workload.is_for(one)));
     Ok(Selection {
         contenders,
@@ -34,12 +35,10 @@ pub(crate) fn select(options: &Options) -> Result<Selection, Error> {
     })
 }
 
-fn narrow<T>(all: Vec<T>, names: &[String], name_of: fn(&T) -> &'static str) -> Vec<T> {
-    let is_named = |one: &T| names.iter().any(|name| name_of(one).contains(name));
-    if !all.iter().any(is_named) {
-        return all;
-    }
-    all.into_iter().filter(is_named).collect()
+fn narrow<T>(all: Vec<T>, names: &[&String], name_of: fn(&T) -> &'static str) -> Vec<T> {
+    let is_named = |one: &T| names.iter().any(|name| name_of(one).contains(*name));
+    let is_wanted = |one: &T| names.is_empty() || is_named(one);
+    all.into_iter().filter(is_wanted).collect()
 }
 
 impl fmt::Display for Selection {
@@ -78,6 +77,14 @@ mod tests {
         assert!(some.contenders.len() < all.contenders.len());
         assert!(some.workloads.iter().any(|one| one.name == "chain"));
         assert!(!some.workloads.iter().any(|one| one.name == "raw-sqlite"));
+        let with_limits = selected("--only ours,raw").unwrap();
+        assert!(with_limits.workloads.iter().any(|one| one.name == "chain"));
+        assert!(
+            with_limits
+                .workloads
+                .iter()
+                .any(|one| one.name == "raw-sqlite")
+        );
         let chain = selected("--only durust,chain").unwrap();
         assert_eq!(chain.workloads.len(), 1);
         assert!(selected("--only nobody").is_err());
