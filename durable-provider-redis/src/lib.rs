@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! `cargo run -p durable-provider-redis --example nodes` shows three node processes that
+//! `cargo run -p durable-examples --bin nodes` shows three node processes that
 //! share 1,000 orchestrations while one of them is killed.
 //!
 //! # What it promises

@@ -197,6 +197,19 @@ fn embedded_stops_in_good_order() {
 }
 
 #[test]
+fn nodes_take_over_from_one_that_is_killed() {
+    let lines = run(env!("CARGO_BIN_EXE_nodes"), &[]);
+    let [started, killed, done] = lines.as_slice() else {
+        panic!("{lines:#?}");
+    };
+    assert!(started.starts_with("1000 orders are started after "));
+    assert!(killed.starts_with("300 are done after "));
+    assert!(killed.ends_with("; one node of three is killed"));
+    assert!(done.starts_with("all are done after "));
+    assert!(done.ends_with(" after the kill; a lease is 3s"));
+}
+
+#[test]
 fn the_program_of_the_readme_is_one_that_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();

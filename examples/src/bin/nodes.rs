@@ -1,7 +1,7 @@
 //! Three node processes share 1,000 orchestrations; one of them is killed in the middle.
 //!
-//! `cargo run -p durable-provider-redis --example nodes` starts a `redis-server` of its own
-//! on a free port; `… --example nodes redis://127.0.0.1:6379` takes yours. It ends by itself.
+//! `cargo run -p durable-examples --bin nodes` starts a `redis-server` of its own on a free
+//! port; `… --bin nodes redis://127.0.0.1:6379` takes yours. It ends by itself.
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::error::Error;
