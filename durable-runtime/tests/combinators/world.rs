@@ -50,7 +50,7 @@ impl World {
 
     pub(crate) async fn with(registry: Registry, options: RuntimeOptions) -> Self {
         let mut world = Self {
-            provider: Arc::new(Recorder::new()),
+            provider: Arc::new(Recorder::default()),
             clock: TokioClock::starting_at(EPOCH_MS),
             replayer: Replayer::new(registry.clone()).options(&options),
             registry,
@@ -151,6 +151,7 @@ impl World {
     pub(crate) fn check(&self, history: &History) -> usize {
         let mut boundaries = self
             .provider
+            .0
             .boundaries(&history.instance, history.execution_id);
         boundaries.dedup();
         for &last in &boundaries {
