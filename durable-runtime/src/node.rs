@@ -1,13 +1,16 @@
 //! What the tasks of a node share during one session.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use durable_core::InstanceId;
 use durable_core::provider::{CommitId, Provider, SessionId};
+use pin_project_lite::pin_project;
 use tokio::sync::{Notify, Semaphore, mpsc};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
@@ -107,10 +110,8 @@ impl Node {
 
     /// Runs a task that belongs to the session.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let killed = self.killed.clone();
-        self.tasks.spawn(async move {
-            let _ = killed.run_until_cancelled(task).await;
-        });
+        let killed = self.killed.clone().cancelled_owned();
+        self.tasks.spawn(UntilKilled { killed, task });
     }
 
     /// The session is over: nothing new is begun, and what runs is let go.
@@ -156,6 +157,29 @@ impl Node {
     /// How long it is until something is due by the store's clock.
     pub(crate) fn until(&self, due_ms: u64) -> Duration {
         self.store_clock.until(due_ms, self.clock.now_ms())
+    }
+}
+
+pin_project! {
+    /// A task that ends where it stands when its node is killed. An `async` block would
+    /// hold the task twice: as what it captured, and as what it waits for.
+    struct UntilKilled<T> {
+        #[pin]
+        killed: WaitForCancellationFutureOwned,
+        #[pin]
+        task: T,
+    }
+}
+
+impl<T: Future<Output = ()>> Future for UntilKilled<T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        match this.killed.poll(cx) {
+            Poll::Ready(()) => Poll::Ready(()),
+            Poll::Pending => this.task.poll(cx),
+        }
     }
 }
 

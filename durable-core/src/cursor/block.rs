@@ -1,5 +1,6 @@
 //! The outputs of one poll, until its flush.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
@@ -45,7 +46,8 @@ pub(super) struct Block {
     /// Indices of commands that were taken back.
     withdrawn: BTreeSet<usize>,
     cancellations: Vec<Event>,
-    terminal: Option<Event>,
+    /// Boxed: it comes once, and the rest of the time it would take room.
+    terminal: Option<Box<Event>>,
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
@@ -100,7 +102,7 @@ impl Block {
 
     /// Adds the end of the execution; the first one counts.
     pub(super) fn finish(&mut self, event: Event) {
-        self.terminal.get_or_insert(event);
+        self.terminal.get_or_insert_with(|| Box::new(event));
     }
 
     /// Adds a run; it is no output before it ran.
@@ -159,7 +161,8 @@ impl Block {
             self.withdrawn.clear();
         }
         outputs.extend(self.cancellations.drain(..).map(Output::alone));
-        outputs.extend(self.terminal.take().map(Output::alone));
+        let terminal = self.terminal.take().map(|event| *event);
+        outputs.extend(terminal.map(Output::alone));
         outputs
     }
 
@@ -174,6 +177,13 @@ impl Block {
             outputs.clear();
             self.commands = outputs;
         }
+    }
+
+    /// Gives back the memory that was kept for the next poll.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.found.shrink_to_fit();
+        self.commands.shrink_to_fit();
+        self.cancellations.shrink_to_fit();
     }
 
     /// Drops everything.

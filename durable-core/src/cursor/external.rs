@@ -3,6 +3,7 @@
 //!
 //! Of one name there are never both: whoever comes second meets the first.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
@@ -20,7 +21,8 @@ pub(super) struct Arrival {
 /// All names of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Externals {
-    channels: BTreeMap<Name, Channel>,
+    /// Boxed: a map has room for eleven, and most executions have one.
+    channels: BTreeMap<Name, Box<Channel>>,
     next_place: u64,
 }
 

@@ -442,6 +442,14 @@ impl Cursor {
         core::mem::take(&mut self.appended)
     }
 
+    /// Gives back the memory that only a step in progress needs: before the execution
+    /// waits, perhaps for days. Between steps it changes nothing else.
+    pub fn shrink_to_fit(&mut self) {
+        self.block.shrink_to_fit();
+        self.operations.shrink_to_fit();
+        self.appended.shrink_to_fit();
+    }
+
     /// What the next execution starts with, after the code continued as new.
     pub fn take_carried(&mut self) -> Option<Box<Carried>> {
         self.carried.take()

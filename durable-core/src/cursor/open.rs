@@ -55,6 +55,11 @@ impl OpenTable {
         });
     }
 
+    /// Gives back the memory of ranges that are gone.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.ranges.shrink_to_fit();
+    }
+
     /// The slot in which the operation of this event is, if it is still open.
     pub(super) fn slot_of(&self, event_id: EventId) -> Option<usize> {
         let range = &self.ranges[self.row_of(event_id)?];

@@ -386,6 +386,13 @@ impl Operations {
         turn
     }
 
+    /// Gives back the memory of operations that are gone.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.slots.shrink_to_fit();
+        self.open.shrink_to_fit();
+        self.ready.shrink_to_fit();
+    }
+
     /// What a wide join took is not kept for the narrow code after it.
     fn give_memory_back(&mut self) {
         const SMALL: usize = 32;

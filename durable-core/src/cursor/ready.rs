@@ -23,6 +23,11 @@ impl Ready {
         self.places.push(Place { turn, key });
     }
 
+    /// Gives back the memory of those who went on.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.places.shrink_to_fit();
+    }
+
     /// Takes out the one whose turn is next.
     pub(super) fn pop(&mut self) -> Option<OpKey> {
         let place = self.places.pop();

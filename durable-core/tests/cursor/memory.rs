@@ -135,3 +135,22 @@ fn the_end_gives_everything_back() {
     assert!(runtime.code.cursor.has_ended());
     assert!(used.bytes_current.abs() <= NOISE_BYTES, "{used:?}");
 }
+
+#[test]
+fn what_waits_gives_back_what_only_a_step_needs_and_goes_on() {
+    let mut runtime = Runtime::new();
+    let activity = runtime.code.activity("a", "1");
+    runtime.flush();
+    runtime.deliver(completed(runtime.scheduled(), "1"));
+    runtime.take(activity);
+    let external = runtime.code.external("e");
+    runtime.flush();
+    let used = measure(|| runtime.code.cursor.shrink_to_fit());
+    assert!(used.bytes_current <= -900, "{used:?}");
+    let again = measure(|| runtime.code.cursor.shrink_to_fit());
+    assert_eq!(again.bytes_current, 0);
+
+    runtime.deliver(raised("e", "1", "m"));
+    runtime.take(external);
+    runtime.round(1);
+}

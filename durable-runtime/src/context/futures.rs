@@ -146,6 +146,13 @@ impl DurableFutures {
         waker
     }
 
+    /// Gives back the memory of futures that are gone.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.slots.shrink_to_fit();
+        self.requests.shrink_to_fit();
+        self.slot_of.shrink_to_fit();
+    }
+
     fn found(&mut self, key: OpKey, slot: usize) {
         if self.slot_of.len() <= key.slot() {
             self.slot_of.resize(key.slot() + 1, usize::MAX);

@@ -168,6 +168,12 @@ impl Inner {
         self.replaying || self.cursor.is_replaying()
     }
 
+    /// Gives back the memory that only a step in progress needs.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.futures.shrink_to_fit();
+        self.cursor.shrink_to_fit();
+    }
+
     /// Ends a poll: what the code asked for is passed on, and compared or appended.
     pub(crate) fn flush(&mut self) -> Result<(), CursorError> {
         self.futures.pass_on(&mut self.cursor);

@@ -22,7 +22,7 @@ pub(super) enum NotCommitted {
 ///
 /// A commit does not tell the store our time, so a store that goes by the time of
 /// its callers answers with an old one: nothing is learned from it.
-pub(super) async fn commit(node: &Node, turn: TurnCommit) -> Result<Committed, NotCommitted> {
+pub(super) async fn commit(node: &Node, turn: &TurnCommit) -> Result<Committed, NotCommitted> {
     let began = Instant::now();
     let mut backoff = Backoff::default();
     let mut may_be_applied = false;

@@ -22,7 +22,8 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use crate::turn::Arrival;
 
-/// Who holds which instance.
+/// Who holds which instance. Arrivals are boxed: a channel makes room for many, and an
+/// instance seldom gets more than one at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Holders {
     known: Mutex<Known>,
@@ -44,7 +45,7 @@ struct Holder {
 #[derive(Debug)]
 enum Stage {
     /// A task holds it and takes what arrives.
-    Active(UnboundedSender<Arrival>),
+    Active(UnboundedSender<Box<Arrival>>),
     /// Its lease is being given back.
     Returning,
     /// The store has the lease again, and the answer to a fetch may not know it yet.
@@ -73,7 +74,7 @@ impl Holders {
         &self,
         lease: &Lease,
         arrivals: &[Arrival],
-    ) -> Option<UnboundedReceiver<Arrival>> {
+    ) -> Option<UnboundedReceiver<Box<Arrival>>> {
         let mut known = self.known();
         if let Some(holder) = known.holders.get(&lease.instance) {
             match &holder.stage {
@@ -83,7 +84,7 @@ impl Holders {
                 Stage::Returning | Stage::Gone => return None,
                 Stage::Active(channel) => {
                     let mut arrivals = arrivals.iter().cloned();
-                    if arrivals.all(|arrival| channel.send(arrival).is_ok()) {
+                    if arrivals.all(|arrival| channel.send(Box::new(arrival)).is_ok()) {
                         return None;
                     }
                 }
@@ -107,7 +108,8 @@ impl Holders {
             }) => channel.clone(),
             _ => return Err(arrival),
         };
-        channel.send(arrival).map_err(|unsent| unsent.0)
+        let sent = channel.send(Box::new(arrival));
+        sent.map_err(|unsent| *unsent.0)
     }
 
     /// The lease is on its way to the store.

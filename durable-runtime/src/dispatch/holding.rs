@@ -37,7 +37,7 @@ pub(super) async fn hold(
     node: Arc<Node>,
     ready: ReadyInstance,
     arrivals: Vec<Arrival>,
-    channel: UnboundedReceiver<Arrival>,
+    channel: UnboundedReceiver<Box<Arrival>>,
 ) {
     let mut holding = Holding::new(node, &ready, arrivals, channel);
     if let Some(live) = holding.run(&ready).await {
@@ -50,7 +50,7 @@ pub(super) async fn hold(
 pub(super) struct Holding {
     pub(super) node: Arc<Node>,
     pub(super) lease: Lease,
-    channel: UnboundedReceiver<Arrival>,
+    channel: UnboundedReceiver<Box<Arrival>>,
     pub(super) arrivals: VecDeque<Arrival>,
     pub(super) tail: Tail,
     pub(super) last_commit_id: Option<CommitId>,
@@ -83,7 +83,7 @@ impl Holding {
         node: Arc<Node>,
         ready: &ReadyInstance,
         arrivals: Vec<Arrival>,
-        channel: UnboundedReceiver<Arrival>,
+        channel: UnboundedReceiver<Box<Arrival>>,
     ) -> Self {
         Self {
             must_run: arrivals.is_empty(),
@@ -195,7 +195,7 @@ impl Holding {
     /// Whether nothing waits to be dealt with.
     pub(super) fn no_arrivals(&mut self) -> bool {
         while let Ok(arrival) = self.channel.try_recv() {
-            self.take_arrival(arrival);
+            self.take_arrival(*arrival);
         }
         self.arrivals.is_empty()
     }
@@ -244,7 +244,7 @@ impl Holding {
                 () = self.node.draining.cancelled() => return Some(false),
                 arrival = self.channel.recv() => arrival?,
             };
-            self.take_arrival(arrival);
+            self.take_arrival(*arrival);
         }
     }
 
@@ -258,7 +258,7 @@ impl Holding {
                 arrival = self.channel.recv() => arrival,
             };
             match arrival {
-                Some(arrival) => self.take_arrival(arrival),
+                Some(arrival) => self.take_arrival(*arrival),
                 None => return,
             }
         }
@@ -270,7 +270,8 @@ impl Holding {
         self.arrivals.extend(results);
     }
 
-    fn keep_cached(&self, live: Live) {
+    fn keep_cached(&self, mut live: Live) {
+        live.execution.shrink_to_fit();
         let cached = CachedExecution {
             live,
             last_commit_id: self.last_commit_id,
@@ -297,7 +298,7 @@ impl Holding {
     async fn return_results(&mut self) {
         self.channel.close();
         while let Ok(arrival) = self.channel.try_recv() {
-            self.arrivals.push_back(arrival);
+            self.arrivals.push_back(*arrival);
         }
         let settlements: Vec<WorkSettlement> = self
             .arrivals
@@ -328,5 +329,20 @@ fn end_reason(arrival: &Arrival) -> Option<String> {
     match arrival.body() {
         Some(MessageBody::Terminate { reason }) => Some(reason.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, C, D, F>(_: impl FnOnce(A, B, C, D) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn a_holding_is_small_since_there_are_hundreds_of_them() {
+        let bytes = size_of_future(hold);
+        assert!(bytes <= 4 * 1024, "{bytes} bytes");
     }
 }

@@ -42,7 +42,7 @@ impl Holding {
         }
         metrics::counter!("durable_turns_total").increment(1);
         live.turns += 1;
-        self.commit(batch, Keep::IfUseful).await
+        self.commit(&mut batch, Keep::IfUseful).await
     }
 
     /// One step: one arrival as an input, then everything the code does with it.
@@ -172,7 +172,7 @@ impl Holding {
         if batch.is_empty() {
             return Ok(());
         }
-        self.commit(batch.take(), Keep::Always).await?;
+        self.commit(batch, Keep::Always).await?;
         tokio::task::consume_budget().await;
         if self.node.ended.is_cancelled() || self.is_to_end() {
             return Err(Lost);
@@ -186,7 +186,7 @@ impl Holding {
         !self.no_arrivals() && self.has_started() && self.requested_end().is_some()
     }
 
-    async fn commit(&mut self, mut batch: Batch, keep: Keep) -> Result<(), Lost> {
+    async fn commit(&mut self, batch: &mut Batch, keep: Keep) -> Result<(), Lost> {
         let is_over = batch.ends_instance();
         let slots = match is_over {
             true => Vec::new(),
@@ -204,9 +204,9 @@ impl Holding {
         let commands = batch.take_commands();
         let header = self.header(keep_lease, slots.len());
         let commit_id = header.commit_id;
-        let (turn, results) = batch.into_commit(header);
+        let (turn, results) = batch.take().into_commit(header);
         let tail = self.tail.after(&turn);
-        match commit(&self.node, turn).await {
+        match commit(&self.node, &turn).await {
             Ok(committed) => {
                 self.tail = tail;
                 self.last_commit_id = Some(commit_id);

@@ -1,4 +1,9 @@
 //! Ending the turn of an instance that cannot go on, or must not.
+//!
+//! This is rare, and the futures are large: they are boxed, so that a holding need not
+//! have room for them.
+
+use std::pin::Pin;
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, MessageBody, StartInstance};
 use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, Version};
@@ -15,9 +20,11 @@ use crate::turn::{Arrival, Batch, Live};
 /// The version of an execution that was ended before any node knew its code.
 const UNKNOWN_VERSION: &str = "0.0.0";
 
+type Ending<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 impl Holding {
     /// Ends a turn that cannot go on, with what its whole steps gathered.
-    pub(super) async fn fault(&mut self, fault: &Fault, batch: Batch) {
+    pub(super) fn fault(&mut self, fault: &Fault, batch: Batch) -> Ending<'_> {
         let failure = fault.to_failure();
         let instance = &self.lease.instance;
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
@@ -26,10 +33,15 @@ impl Holding {
             Fault::NotRegistered { .. } | Fault::Unreadable(_) => Stop::Blocked(failure),
             _ => Stop::by_policy(failure, self.node.options.fault_policy),
         };
-        self.stop(stop, batch).await;
+        self.stop(stop, batch)
     }
 
-    pub(super) async fn stop(&mut self, stop: Stop, mut batch: Batch) {
+    /// Ends a turn with what its whole steps gathered, and leaves the instance so.
+    pub(super) fn stop(&mut self, stop: Stop, batch: Batch) -> Ending<'_> {
+        Box::pin(self.leave(stop, batch))
+    }
+
+    async fn leave(&mut self, stop: Stop, mut batch: Batch) {
         let now_ms = self.node.store_now_ms();
         match stop {
             Stop::Blocked(failure) => {
@@ -60,7 +72,7 @@ impl Holding {
     async fn commit_stop(&mut self, batch: Batch) {
         let is_over = batch.ends_instance();
         let (turn, results) = batch.into_commit(self.header(false, 0));
-        match commit(&self.node, turn).await {
+        match commit(&self.node, &turn).await {
             Ok(_) => {
                 self.hold = Hold::Free;
                 if is_over {
@@ -78,10 +90,16 @@ impl Holding {
     }
 
     /// Ends the instance without running its code. One that has ended stays as it is.
-    pub(super) async fn terminate(&mut self, failure: Failure) {
-        if let Some(record) = load::ended(&self.node, &self.lease.instance).await {
-            return self.dismiss(&record).await;
-        }
+    pub(super) fn terminate(&mut self, failure: Failure) -> Ending<'_> {
+        Box::pin(async {
+            match load::ended(&self.node, &self.lease.instance).await {
+                Some(record) => self.dismiss(&record).await,
+                None => self.end(failure).await,
+            }
+        })
+    }
+
+    async fn end(&mut self, failure: Failure) {
         let mut batch = self.new_batch();
         let now_ms = self.node.store_now_ms();
         self.begin_unstarted(&mut batch, now_ms);
@@ -129,7 +147,7 @@ impl Holding {
     }
 
     /// Answers what reached an instance that has ended.
-    pub(super) async fn dismiss(&mut self, record: &InstanceRecord) {
+    pub(super) fn dismiss(&mut self, record: &InstanceRecord) -> Ending<'_> {
         let mut batch = self.new_batch();
         while let Some(arrival) = self.arrivals.pop_front() {
             match start_of(&arrival) {
@@ -140,7 +158,7 @@ impl Holding {
             }
             batch.consume(arrival);
         }
-        self.commit_stop(batch).await;
+        Box::pin(self.commit_stop(batch))
     }
 
     /// Replays what was committed if it is time to, and stops the instance if it

@@ -103,6 +103,11 @@ impl Execution {
         &self.shared.instance
     }
 
+    /// Gives back the memory that only a step in progress needs: it will wait.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.shared.lock().shrink_to_fit();
+    }
+
     /// Whether the execution ended and its instance with it.
     pub(crate) fn has_ended(&self) -> bool {
         self.continued.is_none() && self.shared.lock().cursor.has_ended()
