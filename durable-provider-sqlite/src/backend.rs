@@ -2,7 +2,9 @@
 //! memory, to the one connection there is, at once and in the caller's own task.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use durable_core::provider::ProviderError;
 use rusqlite::Connection;
@@ -30,15 +32,19 @@ enum Home {
     Memory(Box<Mutex<Core>>),
 }
 
-/// An answer that will come.
+/// An answer that will come when the step is on disk.
 #[derive(Debug)]
 pub(crate) struct Answer<T>(oneshot::Receiver<Result<T, ProviderError>>);
 
-impl<T> Answer<T> {
-    pub(crate) async fn get(self) -> Result<T, ProviderError> {
-        self.0.await.unwrap_or_else(|_| {
-            Err(ProviderError::Unknown {
-                reason: "the writer ended without an answer".into(),
+impl<T> Future for Answer<T> {
+    type Output = Result<T, ProviderError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|answer| {
+            answer.unwrap_or_else(|_| {
+                Err(ProviderError::Unknown {
+                    reason: "the writer ended without an answer".into(),
+                })
             })
         })
     }
@@ -85,13 +91,13 @@ impl Backend {
         Answer(answer)
     }
 
-    /// Runs a step at this time and waits until it is on disk.
-    pub(crate) async fn write<T: Send + 'static>(
+    /// Hands a step at this time to the writer.
+    pub(crate) fn write<T: Send + 'static>(
         &self,
         now_ms: u64,
         step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
-    ) -> Result<T, ProviderError> {
-        self.submit(Some(now_ms), step).get().await
+    ) -> Answer<T> {
+        self.submit(Some(now_ms), step)
     }
 
     /// Runs a query.

@@ -102,7 +102,7 @@ impl SqliteProvider {
             let text = format!("PRAGMA incremental_vacuum({max_pages})");
             Ok(store.connection.execute_batch(&text)?)
         });
-        vacuum.get().await
+        vacuum.await
     }
 }
 
@@ -164,7 +164,7 @@ impl Provider for SqliteProvider {
         let mut outcomes = Vec::with_capacity(submitted.len());
         for step in submitted {
             outcomes.push(match step {
-                Ok(step) => step.get().await,
+                Ok(step) => step.await,
                 Err(error) => Err(error),
             });
         }

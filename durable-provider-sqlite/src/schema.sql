@@ -1,8 +1,8 @@
 -- Version 1. Applied once, in one transaction, to an empty file.
 --
 -- Numbers that must only rise (instance keys, session ids, fencing tokens, places in
--- inboxes, the order in which things became ready) come from `meta.last_number`, so
--- none is ever used again.
+-- inboxes, the order in which things became ready) are given in the order of
+-- `meta.last_number`, which is moved ahead of them, so none is ever used again.
 
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -13,6 +13,9 @@ use crate::options::SqliteOptions;
 use crate::sql;
 use crate::wake::{Note, Topic};
 
+/// How many numbers the file says are given before they are: it need not be told of
+/// each.
+const RESERVED_NUMBERS: u64 = 1_024;
 /// How many keys of instances are remembered.
 const REMEMBERED_KEYS: usize = 65_536;
 
@@ -32,6 +35,14 @@ impl Session {
     }
 }
 
+/// The row of `meta`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Stored {
+    now_ms: u64,
+    /// No number up to this one is given by somebody who reads it.
+    last_number: u64,
+}
+
 /// The writer's memory.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -46,6 +57,8 @@ pub(crate) struct State {
     /// How many turns this transaction applied.
     pub(crate) turns: u64,
     last_number: u64,
+    /// What the file says.
+    stored: Stored,
     /// Keys are never given to another instance, so one that is out of date finds
     /// nothing.
     keys: HashMap<InstanceId, i64>,
@@ -63,6 +76,7 @@ impl State {
             sessions_changed: false,
             turns: 0,
             last_number: 0,
+            stored: Stored::default(),
             keys: HashMap::new(),
             version: 0,
             notes: Vec::new(),
@@ -72,10 +86,14 @@ impl State {
     /// Reads again what another process may have changed.
     pub(crate) fn reload(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(sql::META_READ)?;
-        let (now_ms, last_number): (i64, i64) =
-            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.now_ms = self.now_ms.max(uint(now_ms));
-        self.last_number = self.last_number.max(uint(last_number));
+        self.stored = statement.query_row([], |row| {
+            Ok(Stored {
+                now_ms: uint(row.get(0)?),
+                last_number: uint(row.get(1)?),
+            })
+        })?;
+        self.now_ms = self.now_ms.max(self.stored.now_ms);
+        self.last_number = self.last_number.max(self.stored.last_number);
         let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
         let sessions = statement.query_map([], |row| {
             let session = Session {
@@ -92,10 +110,25 @@ impl State {
         Ok(())
     }
 
-    /// Writes what a transaction that changes something takes with it.
-    pub(crate) fn store(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut statement = connection.prepare_cached(sql::META_WRITE)?;
-        statement.execute([int(self.now_ms), int(self.last_number)])?;
+    /// Writes what a transaction that changes something takes with it, unless the file
+    /// has it.
+    ///
+    /// Numbers are reserved in the file before they are given, so that most
+    /// transactions write none. Another process that writes reserves its own above
+    /// them; then this one reads again, and goes on above those.
+    pub(crate) fn store(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut current = Stored {
+            now_ms: self.now_ms,
+            last_number: self.stored.last_number,
+        };
+        if self.last_number > self.stored.last_number {
+            current.last_number = self.last_number.saturating_add(RESERVED_NUMBERS);
+        }
+        if current != self.stored {
+            let mut statement = connection.prepare_cached(sql::META_WRITE)?;
+            statement.execute([int(current.now_ms), int(current.last_number)])?;
+            self.stored = current;
+        }
         Ok(())
     }
 
@@ -163,5 +196,48 @@ impl State {
     /// created some was rolled back.
     pub(crate) fn forget_keys(&mut self) {
         self.keys.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open() -> (Connection, State) {
+        let connection = crate::connection::open_in_memory(&SqliteOptions::default()).unwrap();
+        let mut state = State::new(&SqliteOptions::default(), None);
+        state.reload(&connection).unwrap();
+        (connection, state)
+    }
+
+    #[test]
+    fn the_file_is_told_of_many_numbers_at_once() {
+        let (connection, mut state) = open();
+        let changes = connection.total_changes();
+        for _ in 0..RESERVED_NUMBERS {
+            state.next_number();
+            state.store(&connection).unwrap();
+        }
+        assert_eq!(connection.total_changes() - changes, 1);
+        state.now_ms += 1;
+        state.store(&connection).unwrap();
+        assert_eq!(connection.total_changes() - changes, 2);
+    }
+
+    #[test]
+    fn numbers_rise_whoever_gives_them() {
+        let (connection, mut one) = open();
+        let mut other = State::new(&SqliteOptions::default(), None);
+        let mut given = vec![one.next_number()];
+        one.store(&connection).unwrap();
+        for _ in 0..3 {
+            for state in [&mut other, &mut one] {
+                state.reload(&connection).unwrap();
+                given.push(state.next_number());
+                given.push(state.next_number());
+                state.store(&connection).unwrap();
+            }
+        }
+        assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
     }
 }
