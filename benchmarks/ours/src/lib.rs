@@ -1,29 +1,34 @@
-//! The workloads on this project, with its default options.
-//!
-//! The setting names the store: `sqlite-full` (the default, `synchronous=FULL`),
-//! `sqlite-normal`, `redis-always` (the default, `appendfsync always`) or
-//! `redis-everysec`.
+//! The workloads on this project, with its default options: on any store. There is a
+//! binary for each kind of store, which links no other one, as a user's would.
 
 mod programs;
-mod store;
 
+use std::marker::PhantomData;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use bench_harness::{Contender, EVENT, Problem, Program, Setup};
-use durable_runtime::{Client, Runtime};
+use durable_runtime::{Client, Provider, Runtime};
 
 use programs::GO;
 
+/// A kind of store.
+pub trait Store: Send + Sync + 'static {
+    /// Opens the store that the setting names.
+    fn open(setup: &Setup) -> impl Future<Output = Result<Arc<dyn Provider>, Problem>> + Send;
+}
+
 /// A node and its client.
-struct Ours {
+struct Ours<S> {
     /// Runs as long as it is held.
     _node: Runtime,
     client: Client,
+    store: PhantomData<S>,
 }
 
-impl Contender for Ours {
+impl<S: Store> Contender for Ours<S> {
     async fn open(setup: &Setup) -> Result<Self, Problem> {
-        let store = store::open(setup).await?;
+        let store = S::open(setup).await?;
         let node = Runtime::shared_builder(store, programs::registry()?)
             .start()
             .await?;
@@ -31,6 +36,7 @@ impl Contender for Ours {
         Ok(Self {
             _node: node,
             client,
+            store: PhantomData,
         })
     }
 
@@ -57,6 +63,14 @@ impl Contender for Ours {
     }
 }
 
-fn main() -> ExitCode {
-    bench_harness::main::<Ours>()
+/// Runs the workload of the command line.
+#[must_use]
+pub fn main<S: Store>() -> ExitCode {
+    bench_harness::main::<Ours<S>>()
+}
+
+/// A setting that nobody knows.
+#[must_use]
+pub fn unknown(setup: &Setup) -> Problem {
+    format!("there is no setting `{}`", setup.settings).into()
 }

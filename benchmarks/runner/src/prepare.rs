@@ -30,7 +30,7 @@ pub(crate) struct Ready {
 }
 
 pub(crate) fn prepare(options: &Options, selection: Selection) -> Result<Prepared, Error> {
-    let mut builds: BTreeMap<&str, Result<PathBuf, String>> = BTreeMap::new();
+    let mut builds: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
     let mut servers: BTreeMap<Kind, Result<Installed, String>> = BTreeMap::new();
     let mut prepared = Prepared {
         ready: Vec::new(),
@@ -42,7 +42,7 @@ pub(crate) fn prepare(options: &Options, selection: Selection) -> Result<Prepare
         if !prepared.workloads.iter().any(has_work) {
             continue;
         }
-        let binary = builds
+        let built = builds
             .entry(contender.package)
             .or_insert_with(|| build(options, contender.package).map_err(|e| e.to_string()));
         let server = contender.server.map(|kind| {
@@ -52,10 +52,10 @@ pub(crate) fn prepare(options: &Options, selection: Selection) -> Result<Prepare
             };
             servers.entry(kind).or_insert_with(install).clone()
         });
-        match (binary.clone(), server.transpose()) {
-            (Ok(binary), Ok(server)) => prepared.ready.push(Ready {
+        match (built.clone(), server.transpose()) {
+            (Ok(()), Ok(server)) => prepared.ready.push(Ready {
                 contender,
-                binary,
+                binary: options.target.join("release").join(contender.binary),
                 server,
             }),
             (Err(why), _) if contender.role == Role::Ours => {
@@ -70,7 +70,7 @@ pub(crate) fn prepare(options: &Options, selection: Selection) -> Result<Prepare
     Ok(prepared)
 }
 
-fn build(options: &Options, package: &str) -> Result<PathBuf, Error> {
+fn build(options: &Options, package: &str) -> Result<(), Error> {
     println!("building {package}");
     let manifest = format!("benchmarks/{package}/Cargo.toml");
     let arguments = [
@@ -87,10 +87,7 @@ fn build(options: &Options, package: &str) -> Result<PathBuf, Error> {
         .arg(&options.target)
         .status();
     match status {
-        Ok(status) if status.success() => Ok(options
-            .target
-            .join("release")
-            .join(format!("bench-{package}"))),
+        Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Error::program(
             format!("cargo build of {manifest}"),
             "failed",
