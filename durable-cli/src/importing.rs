@@ -425,6 +425,7 @@ fn work(history: &History, operation: &Operation) -> Option<WorkItem> {
             execution_id: history.execution_id,
             event_id: operation.event_id,
         },
+        number: Some(operation.command.number),
         name: name.clone(),
         input: input.clone(),
         options: options.clone(),

@@ -107,6 +107,7 @@ fn work(name: &str, input: &str, queue: &str) -> WorkItem {
             execution_id: ExecutionId::FIRST,
             event_id: EventId::new(2),
         },
+        number: Some(0),
         name: name.into(),
         input: input.into(),
         options: ActivityOptions {

@@ -194,13 +194,14 @@ fn messages() -> Vec<(&'static str, Record)> {
 }
 
 fn work_items() -> Vec<(&'static str, Record)> {
-    let item = |options| {
+    let item = |number, options| {
         Record::WorkItem(WorkItem {
             key: WorkKey {
                 instance: "order-7".into(),
                 execution_id: ExecutionId::new(3),
                 event_id: EventId::new(300),
             },
+            number,
             name: "charge".into(),
             input: r#"{"amount":12}"#.into(),
             options,
@@ -220,8 +221,8 @@ fn work_items() -> Vec<(&'static str, Record)> {
         total_timeout_ms: Some(3_600_000),
     };
     vec![
-        ("work_item.plain", item(ActivityOptions::default())),
-        ("work_item.full", item(options)),
+        ("work_item.plain", item(None, ActivityOptions::default())),
+        ("work_item.full", item(Some(41), options)),
     ]
 }
 
@@ -331,17 +332,21 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
 
 fn any_work_item() -> impl Strategy<Value = WorkItem> {
     let key = (text(), any_execution(), any_source());
-    (key, text(), text(), any_options(), any_number()).prop_map(
-        |((instance, execution_id, event_id), name, input, options, scheduled_at_ms)| WorkItem {
-            key: WorkKey {
-                instance,
-                execution_id,
-                event_id,
-            },
-            name,
-            input,
-            options,
-            scheduled_at_ms,
+    let call = (of(any_number()), text(), text());
+    (key, call, any_options(), any_number()).prop_map(
+        |((instance, execution_id, event_id), (number, name, input), options, scheduled_at_ms)| {
+            WorkItem {
+                key: WorkKey {
+                    instance,
+                    execution_id,
+                    event_id,
+                },
+                number,
+                name,
+                input,
+                options,
+                scheduled_at_ms,
+            }
         },
     )
 }
