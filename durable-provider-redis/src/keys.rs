@@ -57,6 +57,12 @@ impl Partition {
         ]
     }
 
+    /// The inbox of an instance.
+    pub(crate) fn inbox(&self, id: &str) -> String {
+        let [_, inbox, _] = self.instance_keys(id);
+        inbox
+    }
+
     /// The history of an execution.
     pub(crate) fn history(&self, id: &str, execution_id: ExecutionId) -> String {
         format!("{}:h:{execution_id}:{id}", self.tag)

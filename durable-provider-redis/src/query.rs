@@ -1,13 +1,14 @@
 //! Reading, with plain commands. Nothing here changes anything.
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, ProviderError,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, ProviderError,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 use futures::future::try_join_all;
 use redis::{Cmd, FromRedisValue, Value};
 
-use crate::codec::entry_of;
+use crate::codec::{entry_of, message_of};
 use crate::error::{self, Effect, unexpected};
 use crate::keys::Partition;
 use crate::record::{FIELDS, Record};
@@ -172,6 +173,31 @@ impl Store {
         Ok(page)
     }
 
+    pub(crate) async fn inbox(
+        &self,
+        id: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.partition(id).inbox(id));
+        command.arg(format!("({}-0", after.0)).arg("+");
+        let max = max.min(LARGEST_PAGE);
+        command.arg("COUNT").arg(max + 1);
+        let stored: Vec<EntryOfStream> = self.read(&command).await?;
+        let messages = stored.iter().take(max).map(|(stream_id, fields)| {
+            let seq = InboxSeq(number_of(stream_id)?);
+            let bytes = fields.get(3).map(Vec::as_slice).unwrap_or_default();
+            let what = format_args!("message {} of `{id}`", seq.0);
+            let message = message_of(what, bytes)?;
+            Ok(InboxMessage { seq, message })
+        });
+        Ok(InboxPage {
+            messages: messages.collect::<Result<_, ProviderError>>()?,
+            has_more: stored.len() > max,
+        })
+    }
+
     /// The tail of an execution, if it is the current one.
     async fn tail(
         &self,
@@ -219,10 +245,13 @@ fn missing(id: &InstanceId, execution_id: ExecutionId, event_id: EventId) -> Pro
 }
 
 fn event_id_of(stream_id: &str) -> Result<EventId, ProviderError> {
+    number_of(stream_id).map(EventId::new)
+}
+
+/// The number of an entry of a stream: an event id, or a place in an inbox.
+fn number_of(stream_id: &str) -> Result<u64, ProviderError> {
     let number = stream_id
         .split_once('-')
         .and_then(|(number, _)| number.parse().ok());
-    number
-        .map(EventId::new)
-        .ok_or_else(|| unexpected(format_args!("`{stream_id}` for an event id")))
+    number.ok_or_else(|| unexpected(format_args!("`{stream_id}` for the id of an entry")))
 }

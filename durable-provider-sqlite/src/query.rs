@@ -1,8 +1,8 @@
 //! Reading what was committed. Nothing here changes anything.
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    ProviderError, StatusKind,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, InstanceStatus, ProviderError, StatusKind,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
@@ -10,7 +10,7 @@ use durable_core::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::codec::{failure_of, status_kind, status_number, status_of};
+use crate::codec::{failure_of, message_of, status_kind, status_number, status_of};
 use crate::error::{Step, damaged};
 use crate::number::{int, limit, uint};
 use crate::sql;
@@ -162,6 +162,42 @@ pub(crate) fn history(
             .into());
         }
         page.entries.push(entry);
+    }
+    Ok(page)
+}
+
+pub(crate) fn inbox(
+    connection: &Connection,
+    id: &InstanceId,
+    after: InboxSeq,
+    max: usize,
+) -> Step<InboxPage> {
+    match key_of(connection, id)? {
+        Some(key) => inbox_page(connection, id, key, after, max),
+        None => Ok(InboxPage::default()),
+    }
+}
+
+/// The messages of an inbox after this place.
+pub(crate) fn inbox_page(
+    connection: &Connection,
+    id: &InstanceId,
+    key: i64,
+    after: InboxSeq,
+    max: usize,
+) -> Step<InboxPage> {
+    let mut page = InboxPage::default();
+    let mut statement = connection.prepare_cached(sql::INBOX_PAGE)?;
+    let mut rows = statement.query([key, int(after.0), limit(max.saturating_add(1))])?;
+    while let Some(row) = rows.next()? {
+        if page.messages.len() == max {
+            page.has_more = true;
+            break;
+        }
+        let seq = InboxSeq(uint(row.get(0)?));
+        let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let message = message_of(format_args!("message {} to `{id}`", seq.0), bytes)?;
+        page.messages.push(InboxMessage { seq, message });
     }
     Ok(page)
 }

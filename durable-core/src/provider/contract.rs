@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use super::commit::{CommitOutcome, TurnCommit};
 use super::error::ProviderError;
-use super::lease::{Lease, ReadyInstances, SessionId, SessionOptions, SessionReport};
-use super::message::{Message, OutgoingMessage, SendOutcome};
+use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionReport};
+use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, Purge, PurgeReport,
 };
@@ -137,15 +137,13 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Gives leases back without having committed.
     ///
-    /// - An instance with messages is ready again, at `not_before_ms` at the
-    ///   earliest, and the messages are given again.
+    /// - An instance with messages, or one that was resumed since its last turn, is
+    ///   ready again, at `not_before_ms` at the earliest, and the messages are given
+    ///   again.
+    /// - What blocks it stands in its record until the next commit; without it the
+    ///   record stays as it is.
     /// - A lease that is no longer held is ignored.
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError>;
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError>;
 
     /// Hands out work from these queues (`None` is the default queue).
     ///
@@ -271,6 +269,18 @@ pub trait Provider: Send + Sync + 'static {
         after: EventId,
         max: usize,
     ) -> Result<HistoryPage, ProviderError>;
+
+    /// The messages in the inbox of an instance after this place, at most `max`.
+    ///
+    /// - Looking takes nothing and gives nothing: they are there until a commit
+    ///   consumes them, and are handed out as if nobody had looked.
+    /// - An instance that is not stored has an empty inbox.
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError>;
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.

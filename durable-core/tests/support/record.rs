@@ -156,9 +156,8 @@ fn messages() -> Vec<(&'static str, Record)> {
     let cancel = MessageBody::Cancel {
         reason: "the customer left".into(),
     };
-    let terminate = MessageBody::Terminate {
-        reason: "déjà payé".into(),
-    };
+    let terminate = |failure| MessageBody::Terminate { failure };
+    let paid = Failure::new(FailureKind::Terminated, "déjà payé");
     vec![
         ("message.start", message("s-1", start(None, None))),
         (
@@ -189,7 +188,11 @@ fn messages() -> Vec<(&'static str, Record)> {
             message("p", promise(Err(declined()))),
         ),
         ("message.cancel", message("c", cancel)),
-        ("message.terminate", message("t", terminate)),
+        ("message.terminate", message("t", terminate(paid))),
+        (
+            "message.terminate.full",
+            message("t", terminate(declined())),
+        ),
     ]
 }
 
@@ -324,8 +327,8 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
         any_text()
             .prop_map(|reason| MessageBody::Cancel { reason })
             .boxed(),
-        any_text()
-            .prop_map(|reason| MessageBody::Terminate { reason })
+        any_failure()
+            .prop_map(|failure| MessageBody::Terminate { failure })
             .boxed(),
     ]
 }

@@ -70,10 +70,12 @@ impl Holding {
                     name: start.name,
                     version: start.version.unwrap_or_else(|| Version::from("(any)")),
                 };
+                self.arrivals.push_front(arrival);
                 self.fault(&fault, batch.take()).await;
                 return Err(Lost);
             }
             Meaning::Unreadable(error) => {
+                self.arrivals.push_front(arrival);
                 self.fault(&Fault::Unreadable(error), batch.take()).await;
                 return Err(Lost);
             }

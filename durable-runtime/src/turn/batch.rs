@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use durable_core::provider::{
     Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
-    OutgoingMessage, Timer, TurnCommit, WorkItem, WorkKey,
+    OutgoingMessage, StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
 };
 use durable_core::{
     CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
@@ -86,6 +86,12 @@ impl Batch {
     pub(crate) fn ends_instance(&self) -> bool {
         let status = self.update.status.as_ref();
         status.is_some_and(|status| status.kind().is_ended())
+    }
+
+    /// Whether the instance is suspended with this commit.
+    pub(crate) fn suspends_instance(&self) -> bool {
+        let status = self.update.status.as_ref();
+        status.is_some_and(|status| status.kind() == StatusKind::Suspended)
     }
 
     /// How much of the new work is for these queues.

@@ -188,9 +188,16 @@ async fn a_resumed_instance_is_not_lost_to_a_node_that_lacks_its_version() {
         .unwrap();
     let lacking = world.node(&having(&["2.0.0"])).await;
     instance.resume().await.unwrap();
+    settle().await;
+    let missing = "not registered: orchestration `flow` 1.0.0 is not registered on this node: \
+                   deploy a node that has it";
+    assert_eq!(world.blocked("f").await.as_deref(), Some(missing));
+    assert_eq!(world.status("f").await.kind(), StatusKind::Running);
     tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(world.blocked("f").await.as_deref(), Some(missing));
     let having = world.node(&having(&["1.0.0"])).await;
     assert_eq!(instance.wait().await.unwrap(), "1.0.0");
+    assert_eq!(world.blocked("f").await, None);
     idle.raise(GO, &()).await.unwrap();
     assert_eq!(idle.wait().await.unwrap(), "1.0.0");
     stop(lacking).await;

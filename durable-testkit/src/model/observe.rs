@@ -1,7 +1,7 @@
 //! Everything that can be read from a provider, to be compared after every call.
 
 use durable_core::provider::{
-    ExecutionRecord, InstanceFilter, InstanceRecord, Provider, ProviderError,
+    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, Provider, ProviderError,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -20,6 +20,7 @@ struct ObservedInstance {
     record: Option<InstanceRecord>,
     executions: Vec<ExecutionRecord>,
     histories: Vec<Vec<HistoryEntry>>,
+    inbox: Vec<Message>,
 }
 
 impl Observed {
@@ -61,10 +62,14 @@ impl ObservedInstance {
                 .await?;
             histories.push(page.entries);
         }
+        // Places are the store's own.
+        let page = provider.inbox(id, InboxSeq::default(), 10_000).await?;
+        let inbox = page.messages.into_iter().map(|given| given.message);
         Ok(Self {
             record,
             executions,
             histories,
+            inbox: inbox.collect(),
         })
     }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::field::Frozen;
 use super::super::parse;
-use super::super::parts::{OutcomeR1, ParentR1};
+use super::super::parts::{FailureR1, OutcomeR1, ParentR1};
 use super::{Read, Sealed, write};
 use crate::codec::error::EncodeError;
 use crate::codec::record::RecordKind;
+use crate::failure::{Failure, FailureKind};
 use crate::provider::{Message, MessageBody, StartInstance};
 
 frozen! {
@@ -54,6 +55,12 @@ frozen! {
     ReasonMessageR1<'a> {
         message_id: &'a str,
         reason: &'a str,
+    }
+
+    TerminateMessageR2<'a> {
+        message_id: &'a str,
+        #[serde(borrow)]
+        failure: FailureR1<'a>,
     }
 }
 
@@ -143,8 +150,11 @@ pub(in crate::codec) fn write_message(
             let frozen = freeze!(ReasonMessageR1 { message_id, reason });
             write(RecordKind::CancelMessage, &frozen, out)
         }
-        MessageBody::Terminate { reason } => {
-            let frozen = freeze!(ReasonMessageR1 { message_id, reason });
+        MessageBody::Terminate { failure } => {
+            let frozen = freeze!(TerminateMessageR2 {
+                message_id,
+                failure
+            });
             write(RecordKind::TerminateMessage, &frozen, out)
         }
     }
@@ -213,10 +223,15 @@ pub(in crate::codec) fn read_message(sealed: Sealed<'_>) -> Read<Message> {
             let reason = Frozen::thaw(frozen.reason)?;
             (frozen.message_id, MessageBody::Cancel { reason })
         }
-        RecordKind::TerminateMessage => {
+        RecordKind::TerminateMessage if sealed.revision == 1 => {
             let frozen: ReasonMessageR1<'_> = parse(payload)?;
-            let reason = Frozen::thaw(frozen.reason)?;
-            (frozen.message_id, MessageBody::Terminate { reason })
+            let failure = Failure::new(FailureKind::Terminated, frozen.reason);
+            (frozen.message_id, MessageBody::Terminate { failure })
+        }
+        RecordKind::TerminateMessage => {
+            let frozen: TerminateMessageR2<'_> = parse(payload)?;
+            let failure = Frozen::thaw(frozen.failure)?;
+            (frozen.message_id, MessageBody::Terminate { failure })
         }
         _ => return Ok(None),
     };

@@ -44,7 +44,7 @@ pub(in crate::codec) use work_item::{read_work_item, write_work_item};
 /// The revision that is written of a kind; those before it are read for ever.
 const fn newest_revision(kind: RecordKind) -> u8 {
     match kind {
-        RecordKind::WorkItem => 2,
+        RecordKind::TerminateMessage | RecordKind::WorkItem => 2,
         _ => 1,
     }
 }
