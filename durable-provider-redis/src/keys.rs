@@ -42,6 +42,11 @@ impl Partition {
         format!("{}:o", self.tag)
     }
 
+    /// Work that was set aside.
+    pub(crate) fn poison(&self) -> String {
+        format!("{}:p", self.tag)
+    }
+
     /// The record of an instance.
     pub(crate) fn instance(&self, id: &str) -> String {
         format!("{}:i:{id}", self.tag)

@@ -2,15 +2,15 @@
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, ProviderError,
+    InstanceRecord, PoisonedPage, PoisonedWork, ProviderError, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 use futures::future::try_join_all;
 use redis::{Cmd, FromRedisValue, Value};
 
-use crate::codec::{entry_of, message_of};
+use crate::codec::{entry_of, failure_of, item_of, message_of};
 use crate::error::{self, Effect, unexpected};
-use crate::keys::Partition;
+use crate::keys::{Partition, work_key, work_text};
 use crate::record::{FIELDS, Record};
 use crate::store::Store;
 
@@ -196,6 +196,52 @@ impl Store {
             messages: messages.collect::<Result<_, ProviderError>>()?,
             has_more: stored.len() > max,
         })
+    }
+
+    /// Work that was set aside is little: all its keys are read and sorted, and the items of
+    /// one page.
+    pub(crate) async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let names = self.partitions.iter().map(|partition| {
+            let mut command = redis::cmd("HKEYS");
+            command.arg(partition.poison());
+            async move { self.read::<Vec<String>>(&command).await }
+        });
+        let names = try_join_all(names).await?;
+        let items = names
+            .iter()
+            .flatten()
+            .filter_map(|name| name.strip_prefix('i'));
+        let mut keys: Vec<WorkKey> = items.filter_map(work_key).collect();
+        keys.retain(|key| after.is_none_or(|after| key > after));
+        keys.sort_unstable();
+        let has_more = keys.len() > max;
+        keys.truncate(max);
+        let work = try_join_all(keys.iter().map(|key| self.poisoned_work(key))).await?;
+        Ok(PoisonedPage {
+            next: keys.last().or(after).cloned().filter(|_| has_more),
+            work: work.into_iter().flatten().collect(),
+        })
+    }
+
+    /// A work item that was set aside; none if its instance was purged since.
+    async fn poisoned_work(&self, key: &WorkKey) -> Result<Option<PoisonedWork>, ProviderError> {
+        let name = work_text(key);
+        let mut command = redis::cmd("HMGET");
+        command.arg(self.partition(&key.instance).poison());
+        command.arg(format!("i{name}")).arg(format!("f{name}"));
+        let found: (Option<Vec<u8>>, Option<Vec<u8>>) = self.read(&command).await?;
+        let (Some(item), Some(failure)) = found else {
+            return Ok(None);
+        };
+        let what = format!("poisoned work {name}");
+        Ok(Some(PoisonedWork {
+            item: item_of(&what, &item)?,
+            failure: failure_of(&what, &failure)?,
+        }))
     }
 
     /// The tail of an execution, if it is the current one.

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
     InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Interest, Message,
-    OutgoingMessage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
-    WorkBatch, WorkLease, WorkSettlement,
+    OutgoingMessage, PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances,
+    Release, SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit,
+    WakeSeq, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
@@ -337,6 +337,18 @@ impl Provider for SqliteProvider {
         let read = self
             .backend
             .read(move |connection| query::inbox(connection, &id, after, max));
+        read.await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let after = after.cloned();
+        let read = self
+            .backend
+            .read(move |connection| query::poisoned(connection, after.as_ref(), max));
         read.await
     }
 

@@ -89,6 +89,9 @@ statements! {
 pub(crate) const SESSIONS_READ: &str =
     "SELECT id, heartbeat_bound_ms, last_heartbeat_ms FROM session";
 
+/// Work that was set aside is little: it is read as a whole and sorted.
+pub(crate) const POISONED_READ: &str = include_str!("sql/poisoned_read.sql");
+
 /// What removes an instance, in this order.
 pub(crate) const REMOVE_INSTANCE: [&str; 9] = [
     "DELETE FROM history WHERE instance_key = ?1",

@@ -14,7 +14,7 @@ use super::query::{
 };
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{Interest, WakeSeq};
-use super::work::{FiredTimers, WorkBatch, WorkLease, WorkSettlement};
+use super::work::{FiredTimers, PoisonedPage, WorkBatch, WorkKey, WorkLease, WorkSettlement};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
@@ -281,6 +281,16 @@ pub trait Provider: Send + Sync + 'static {
         after: InboxSeq,
         max: usize,
     ) -> Result<InboxPage, ProviderError>;
+
+    /// Lists work that was set aside, by key, at most `max`, after this one.
+    ///
+    /// - It is there until its instance is purged. Its instance has its failure, so
+    ///   it is never run again.
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError>;
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.

@@ -33,6 +33,6 @@ pub use query::{
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{Interest, WakeSeq};
 pub use work::{
-    ClaimedWork, FiredTimers, Timer, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult,
-    WorkSettlement,
+    ClaimedWork, FiredTimers, PoisonedPage, PoisonedWork, Timer, WorkBatch, WorkItem, WorkKey,
+    WorkLease, WorkResult, WorkSettlement,
 };

@@ -141,6 +141,24 @@ pub enum WorkResult {
     Poisoned(Failure),
 }
 
+/// A work item that was set aside, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoisonedWork {
+    /// What was to be done.
+    pub item: WorkItem,
+    /// What its instance was told.
+    pub failure: Failure,
+}
+
+/// A part of a list of work that was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PoisonedPage {
+    /// The work, by key.
+    pub work: Vec<PoisonedWork>,
+    /// The key to go on after, if there is more.
+    pub next: Option<WorkKey>,
+}
+
 /// A timer that is to fire.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timer {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, Provider,
-    ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease,
-    WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
+    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -215,6 +215,14 @@ impl Provider for EncodingStore {
         max: usize,
     ) -> Result<InboxPage, ProviderError> {
         self.store.inbox(instance, after, max).await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        self.store.poisoned(after, max).await
     }
 
     async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {

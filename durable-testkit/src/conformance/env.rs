@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use durable_core::provider::{
     IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message, OutgoingMessage,
-    Provider, ProviderError, SendOutcome, SessionOptions, StartOutcome,
+    PoisonedWork, Provider, ProviderError, SendOutcome, SessionOptions, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
@@ -235,6 +235,27 @@ impl Env {
         execution_id: ExecutionId,
     ) -> Checked<Vec<HistoryEntry>> {
         self.history_in_pages(id, execution_id, 1_000).await
+    }
+
+    /// Lists the work that was set aside page by page.
+    pub(super) async fn poisoned_in_pages(&self, page_size: usize) -> Checked<Vec<PoisonedWork>> {
+        let mut listed: Vec<PoisonedWork> = Vec::new();
+        let mut after: Option<WorkKey> = None;
+        loop {
+            let page = self.provider.poisoned(after.as_ref(), page_size).await?;
+            let goes_on = page.next.is_none() || page.next > after;
+            ensure(
+                page.work.len() <= page_size && goes_on,
+                format!("a page of poisoned work after {after:?}"),
+                format!("at most {page_size} items after it"),
+                &page,
+            )?;
+            listed.extend(page.work);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(listed),
+            }
+        }
     }
 
     /// Reads an inbox page by page.

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, Provider,
-    ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease,
-    WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
+    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 use tokio::sync::Notify;
@@ -316,6 +316,14 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<InboxPage, ProviderError> {
         Ok(self.look(|state| state.inbox(instance, after, max)))
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        Ok(self.look(|state| state.poisoned(after, max)))
     }
 
     async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {

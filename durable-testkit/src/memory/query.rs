@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord,
+    InstanceRecord, PoisonedPage, PoisonedWork, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
@@ -58,6 +58,24 @@ impl State {
         InboxPage {
             messages: later.by_ref().take(max).collect(),
             has_more: later.next().is_some(),
+        }
+    }
+
+    pub(super) fn poisoned(&self, after: Option<&WorkKey>, max: usize) -> PoisonedPage {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut later = self.poisoned.range((from, Bound::Unbounded));
+        let work = later
+            .by_ref()
+            .take(max)
+            .map(|(_, (item, failure))| PoisonedWork {
+                item: item.clone(),
+                failure: failure.clone(),
+            });
+        let work: Vec<PoisonedWork> = work.collect();
+        let last = work.last().map(|last| &last.item.key).or(after);
+        PoisonedPage {
+            next: last.cloned().filter(|_| later.next().is_some()),
+            work,
         }
     }
 

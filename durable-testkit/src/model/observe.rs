@@ -1,7 +1,8 @@
 //! Everything that can be read from a provider, to be compared after every call.
 
 use durable_core::provider::{
-    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, Provider, ProviderError,
+    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, PoisonedWork, Provider,
+    ProviderError,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -13,6 +14,7 @@ use crate::conformance::Clock;
 pub(super) struct Observed {
     listed: Vec<InstanceId>,
     instances: Vec<ObservedInstance>,
+    poisoned: Vec<PoisonedWork>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,7 @@ impl Observed {
         Ok(Self {
             listed: listed.collect(),
             instances,
+            poisoned: provider.poisoned(None, 10_000).await?.work,
         })
     }
 }

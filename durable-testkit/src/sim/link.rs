@@ -9,9 +9,9 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
     InstanceFilter, InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease,
-    WorkSettlement,
+    PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use durable_runtime::Clock;
@@ -370,6 +370,17 @@ impl Provider for Link {
         let call = call!(inbox(instance), |store| store.inbox(&instance, after, max));
         let call = call.about([about]);
         self.call(call.told(move |page| format!("{told}: {} messages", page.messages.len())))
+            .await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let after = after.cloned();
+        let call = call!(poisoned(after), |store| store.poisoned(after.as_ref(), max));
+        self.call(call.told(|page| format!("{} items", page.work.len())))
             .await
     }
 
