@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Remove ended instances with everything that belongs to them
     Purge(Purge),
+    /// List activities that took their workers down and were set aside
+    Poisoned,
     /// Check the whole store: every record, every history
     Check,
     /// Count what is in the store

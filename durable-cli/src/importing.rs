@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use durable_core::provider::{
     Claim, CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message,
-    MessageBody, NextExecution, SessionId, SessionOptions, StartInstance, StartOutcome, StatusKind,
-    Timer, TurnCommit, WorkItem, WorkKey,
+    MessageBody, NextExecution, Release, SessionId, SessionOptions, StartInstance, StartOutcome,
+    StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
 };
 use durable_core::{
     CommandKind, Event, EventId, ExecutionId, History, HistoryEntry, InstanceId, Payload,
@@ -164,7 +164,8 @@ impl<'a> Importer<'a> {
         for _ in 0..LOOKS {
             let mut others = Vec::new();
             let found = self.look_for(instance, &mut others).await;
-            provider.release(others, None, now_ms()).await?;
+            let others = others.into_iter().map(Release::of).collect();
+            provider.release(others, now_ms()).await?;
             if let Some(found) = found? {
                 return Ok(found);
             }
@@ -425,6 +426,7 @@ fn work(history: &History, operation: &Operation) -> Option<WorkItem> {
             execution_id: history.execution_id,
             event_id: operation.event_id,
         },
+        number: Some(operation.command.number),
         name: name.clone(),
         input: input.clone(),
         options: options.clone(),

@@ -3,7 +3,7 @@
 
 use durable_core::provider::{
     Claim, CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
-    OutgoingMessage, SessionId, StartInstance, TurnCommit, WorkItem, WorkKey, WorkResult,
+    OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkItem, WorkKey, WorkResult,
 };
 use durable_core::{
     ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, LimitError,
@@ -107,6 +107,7 @@ fn work(name: &str, input: &str, queue: &str) -> WorkItem {
             execution_id: ExecutionId::FIRST,
             event_id: EventId::new(2),
         },
+        number: Some(0),
         name: name.into(),
         input: input.into(),
         options: ActivityOptions {
@@ -225,6 +226,13 @@ fn what_a_turn_says_of_its_instance_is_measured() {
         ..update()
     };
     assert_eq!(check(blocked), long_name("failure kind"));
+    let release = |blocked| LIMITS.check_release(&Release::of(empty_turn().lease).blocked(blocked));
+    let accepted = release(failure(NAME, PAYLOAD, PAYLOAD));
+    assert_eq!(accepted, Ok(()));
+    let refused = release(failure(NAME, LONG_PAYLOAD, PAYLOAD));
+    assert_eq!(refused, long_payload("failure message"));
+    let silent = Release::of(empty_turn().lease);
+    assert_eq!(LIMITS.check_release(&silent), Ok(()));
     let completed = InstanceUpdate {
         status: Some(InstanceStatus::Completed {
             output: LONG_PAYLOAD.into(),

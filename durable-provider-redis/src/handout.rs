@@ -4,13 +4,13 @@
 //! somebody else took in between is simply not there.
 
 use durable_core::provider::{
-    CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances,
+    CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release,
     SessionId,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 use futures::future::join_all;
 
-use crate::codec::message_of;
+use crate::codec::{failure_bytes, message_of};
 use crate::error::unexpected;
 use crate::keys::Partition;
 use crate::reply::Reply;
@@ -144,21 +144,21 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-    ) -> Result<(), ProviderError> {
-        for (partition, group) in self.by_partition(leases, |lease| &lease.instance) {
-            for leases in group.chunks(TOGETHER) {
+    pub(crate) async fn release(&self, releases: Vec<Release>) -> Result<(), ProviderError> {
+        for release in &releases {
+            self.options.limits.check_release(release)?;
+        }
+        for (partition, group) in self.by_partition(releases, |release| &release.lease.instance) {
+            for releases in group.chunks(TOGETHER) {
                 let mut call = Call::new(&script::RELEASE, partition);
-                call.args
-                    .number(not_before_ms.unwrap_or(0))
-                    .count(leases.len());
-                for (_, lease) in leases {
-                    call.instance(&lease.instance)
-                        .number(lease.session.0)
-                        .number(lease.token);
+                call.args.count(releases.len());
+                for (_, release) in releases {
+                    let blocked = release.blocked.as_ref().map(failure_bytes).transpose()?;
+                    call.instance(&release.lease.instance)
+                        .number(release.lease.session.0)
+                        .number(release.lease.token)
+                        .number(release.not_before_ms.unwrap_or(0))
+                        .optional(blocked);
                 }
                 self.call(&call).await?;
             }

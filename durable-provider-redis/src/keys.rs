@@ -42,6 +42,11 @@ impl Partition {
         format!("{}:o", self.tag)
     }
 
+    /// Work that was set aside.
+    pub(crate) fn poison(&self) -> String {
+        format!("{}:p", self.tag)
+    }
+
     /// The record of an instance.
     pub(crate) fn instance(&self, id: &str) -> String {
         format!("{}:i:{id}", self.tag)
@@ -55,6 +60,12 @@ impl Partition {
             format!("{tag}:in:{id}"),
             format!("{tag}:id:{id}"),
         ]
+    }
+
+    /// The inbox of an instance.
+    pub(crate) fn inbox(&self, id: &str) -> String {
+        let [_, inbox, _] = self.instance_keys(id);
+        inbox
     }
 
     /// The history of an execution.

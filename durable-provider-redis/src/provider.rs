@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InstanceFilter,
-    InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage, Provider,
-    ProviderError, Purge, PurgeReport, ReadyInstances, SendOutcome, SessionId, SessionOptions,
-    SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease, WorkSettlement,
+    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
+    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
+    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
@@ -107,13 +108,8 @@ impl Provider for RedisProvider {
         self.store().commit_all(&turns).await
     }
 
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError> {
-        self.at(now_ms).release(leases, not_before_ms).await
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
+        self.at(now_ms).release(releases).await
     }
 
     async fn fetch_work(
@@ -215,6 +211,23 @@ impl Provider for RedisProvider {
         self.store()
             .history(instance, execution_id, after, max)
             .await
+    }
+
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        self.store().inbox(instance, after, max).await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        self.store().poisoned(after, max).await
     }
 
     async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {

@@ -1,15 +1,16 @@
 //! Reading, with plain commands. Nothing here changes anything.
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, ProviderError,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, PoisonedPage, PoisonedWork, ProviderError, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 use futures::future::try_join_all;
 use redis::{Cmd, FromRedisValue, Value};
 
-use crate::codec::entry_of;
+use crate::codec::{entry_of, failure_of, item_of, message_of};
 use crate::error::{self, Effect, unexpected};
-use crate::keys::Partition;
+use crate::keys::{Partition, work_key, work_text};
 use crate::record::{FIELDS, Record};
 use crate::store::Store;
 
@@ -172,6 +173,77 @@ impl Store {
         Ok(page)
     }
 
+    pub(crate) async fn inbox(
+        &self,
+        id: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.partition(id).inbox(id));
+        command.arg(format!("({}-0", after.0)).arg("+");
+        let max = max.min(LARGEST_PAGE);
+        command.arg("COUNT").arg(max + 1);
+        let stored: Vec<EntryOfStream> = self.read(&command).await?;
+        let messages = stored.iter().take(max).map(|(stream_id, fields)| {
+            let seq = InboxSeq(number_of(stream_id)?);
+            let bytes = fields.get(3).map(Vec::as_slice).unwrap_or_default();
+            let what = format_args!("message {} of `{id}`", seq.0);
+            let message = message_of(what, bytes)?;
+            Ok(InboxMessage { seq, message })
+        });
+        Ok(InboxPage {
+            messages: messages.collect::<Result<_, ProviderError>>()?,
+            has_more: stored.len() > max,
+        })
+    }
+
+    /// Work that was set aside is little: all its keys are read and sorted, and the items of
+    /// one page.
+    pub(crate) async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let names = self.partitions.iter().map(|partition| {
+            let mut command = redis::cmd("HKEYS");
+            command.arg(partition.poison());
+            async move { self.read::<Vec<String>>(&command).await }
+        });
+        let names = try_join_all(names).await?;
+        let items = names
+            .iter()
+            .flatten()
+            .filter_map(|name| name.strip_prefix('i'));
+        let mut keys: Vec<WorkKey> = items.filter_map(work_key).collect();
+        keys.retain(|key| after.is_none_or(|after| key > after));
+        keys.sort_unstable();
+        let has_more = keys.len() > max;
+        keys.truncate(max);
+        let work = try_join_all(keys.iter().map(|key| self.poisoned_work(key))).await?;
+        Ok(PoisonedPage {
+            next: keys.last().or(after).cloned().filter(|_| has_more),
+            work: work.into_iter().flatten().collect(),
+        })
+    }
+
+    /// A work item that was set aside; none if its instance was purged since.
+    async fn poisoned_work(&self, key: &WorkKey) -> Result<Option<PoisonedWork>, ProviderError> {
+        let name = work_text(key);
+        let mut command = redis::cmd("HMGET");
+        command.arg(self.partition(&key.instance).poison());
+        command.arg(format!("i{name}")).arg(format!("f{name}"));
+        let found: (Option<Vec<u8>>, Option<Vec<u8>>) = self.read(&command).await?;
+        let (Some(item), Some(failure)) = found else {
+            return Ok(None);
+        };
+        let what = format!("poisoned work {name}");
+        Ok(Some(PoisonedWork {
+            item: item_of(&what, &item)?,
+            failure: failure_of(&what, &failure)?,
+        }))
+    }
+
     /// The tail of an execution, if it is the current one.
     async fn tail(
         &self,
@@ -219,10 +291,13 @@ fn missing(id: &InstanceId, execution_id: ExecutionId, event_id: EventId) -> Pro
 }
 
 fn event_id_of(stream_id: &str) -> Result<EventId, ProviderError> {
+    number_of(stream_id).map(EventId::new)
+}
+
+/// The number of an entry of a stream: an event id, or a place in an inbox.
+fn number_of(stream_id: &str) -> Result<u64, ProviderError> {
     let number = stream_id
         .split_once('-')
         .and_then(|(number, _)| number.parse().ok());
-    number
-        .map(EventId::new)
-        .ok_or_else(|| unexpected(format_args!("`{stream_id}` for an event id")))
+    number.ok_or_else(|| unexpected(format_args!("`{stream_id}` for the id of an entry")))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use durable_core::provider::{
     CommitOutcome, IdReuse, InstanceStatus, Message, Provider, ProviderError, ReadyInstance,
-    SessionId, SessionOptions, StartOutcome, TurnCommit,
+    Release, SessionId, SessionOptions, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_redis::{ClockSource, Durability, RedisOptions, RedisProvider};
@@ -205,7 +205,9 @@ async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() 
     assert!(taken.lease.token > ready.lease.token);
     let outcome = commit(&old, &zombie).await.unwrap();
     assert_eq!(outcome, CommitOutcome::Fenced);
-    old.release(vec![ready.lease], None, 0).await.unwrap();
+    old.release(vec![Release::of(ready.lease)], 0)
+        .await
+        .unwrap();
     let beat = old.heartbeat(lost, 0).await;
     assert_eq!(beat, Err(ProviderError::SessionLost { session: lost }));
     let outcome = commit(&new, &first_turn(&taken).build()).await.unwrap();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InstanceFilter,
-    InstancePage, InstanceRecord, InstanceStatus, Interest, Lease, Message, OutgoingMessage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease,
-    WorkSettlement,
+    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
+    InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Interest, Message,
+    OutgoingMessage, PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances,
+    Release, SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit,
+    WakeSeq, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
@@ -19,7 +19,7 @@ use crate::integrity::{self, IntegrityReport};
 use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
-use crate::turn::{Outgoing, PreparedTurn, Settlement, StartRequest};
+use crate::turn::{Outgoing, PreparedTurn, Returned, Settlement, StartRequest};
 
 /// How many instances one transaction removes.
 const PURGE_TOGETHER: usize = 32;
@@ -171,15 +171,11 @@ impl Provider for SqliteProvider {
         outcomes
     }
 
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError> {
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
+        let releases = Returned::prepare(releases, self.options.limits)?;
         let step = self
             .backend
-            .write(now_ms, move |store| store.release(&leases, not_before_ms));
+            .write(now_ms, move |store| store.release(&releases));
         step.await
     }
 
@@ -328,6 +324,31 @@ impl Provider for SqliteProvider {
         let read = self
             .backend
             .read(move |connection| query::history(connection, &id, execution_id, after, max));
+        read.await
+    }
+
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        let id = instance.clone();
+        let read = self
+            .backend
+            .read(move |connection| query::inbox(connection, &id, after, max));
+        read.await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let after = after.cloned();
+        let read = self
+            .backend
+            .read(move |connection| query::poisoned(connection, after.as_ref(), max));
         read.await
     }
 

@@ -1,8 +1,8 @@
 //! Reading what was committed. Nothing here changes anything.
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    ProviderError, StatusKind,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, StatusKind, WorkKey,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
@@ -10,7 +10,7 @@ use durable_core::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::codec::{failure_of, status_kind, status_number, status_of};
+use crate::codec::{failure_of, item_of, message_of, status_kind, status_number, status_of};
 use crate::error::{Step, damaged};
 use crate::number::{int, limit, uint};
 use crate::sql;
@@ -162,6 +162,78 @@ pub(crate) fn history(
             .into());
         }
         page.entries.push(entry);
+    }
+    Ok(page)
+}
+
+pub(crate) fn inbox(
+    connection: &Connection,
+    id: &InstanceId,
+    after: InboxSeq,
+    max: usize,
+) -> Step<InboxPage> {
+    match key_of(connection, id)? {
+        Some(key) => inbox_page(connection, id, key, after, max),
+        None => Ok(InboxPage::default()),
+    }
+}
+
+/// The messages of an inbox after this place.
+pub(crate) fn inbox_page(
+    connection: &Connection,
+    id: &InstanceId,
+    key: i64,
+    after: InboxSeq,
+    max: usize,
+) -> Step<InboxPage> {
+    let mut page = InboxPage::default();
+    let mut statement = connection.prepare_cached(sql::INBOX_PAGE)?;
+    let mut rows = statement.query([key, int(after.0), limit(max.saturating_add(1))])?;
+    while let Some(row) = rows.next()? {
+        if page.messages.len() == max {
+            page.has_more = true;
+            break;
+        }
+        let seq = InboxSeq(uint(row.get(0)?));
+        let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let message = message_of(format_args!("message {} to `{id}`", seq.0), bytes)?;
+        page.messages.push(InboxMessage { seq, message });
+    }
+    Ok(page)
+}
+
+pub(crate) fn poisoned(
+    connection: &Connection,
+    after: Option<&WorkKey>,
+    max: usize,
+) -> Step<PoisonedPage> {
+    let from = after.map(|key| {
+        let (execution_id, event_id) = (key.execution_id.get(), key.event_id.get());
+        (key.instance.as_str(), execution_id, event_id)
+    });
+    let (id, execution_id, event_id) = from.unwrap_or_default();
+    let mut statement = connection.prepare_cached(sql::POISONED_READ)?;
+    let mut rows = statement.query(params![
+        id,
+        int(execution_id),
+        int(event_id),
+        limit(max.saturating_add(1)),
+    ])?;
+    let mut page = PoisonedPage::default();
+    while let Some(row) = rows.next()? {
+        if page.work.len() == max {
+            let last = page.work.last().map(|last| &last.item.key);
+            page.next = last.or(after).cloned();
+            break;
+        }
+        let id: String = row.get(0)?;
+        let what = format!("poisoned work of `{id}`");
+        let item = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let failure = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        page.work.push(PoisonedWork {
+            item: item_of(&what, item)?,
+            failure: failure_of(&what, failure)?,
+        });
     }
     Ok(page)
 }

@@ -27,6 +27,7 @@ statements! {
     INSTANCE_INSERT = include_str!("sql/instance_insert.sql");
     INSTANCE_STEP = include_str!("sql/instance_step.sql");
     INSTANCE_PLACE = include_str!("sql/instance_place.sql");
+    INSTANCE_BLOCK = "UPDATE instance SET is_blocked = 1 WHERE key = ?1";
     INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
     INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
     INSTANCES_READY = include_str!("sql/instances_ready.sql");
@@ -38,6 +39,7 @@ statements! {
     RECORD_RESTART = include_str!("sql/record_restart.sql");
     RECORD_UPDATE = include_str!("sql/record_update.sql");
     RECORD_STATUS = "UPDATE record SET status = ?2 WHERE key = ?1";
+    RECORD_BLOCK = "UPDATE record SET blocked = ?2 WHERE key = ?1";
     RECORD_START = "SELECT start_message_id, start_execution_id FROM record WHERE key = ?1";
     RECORD_READ = include_str!("sql/record_read.sql");
     RECORD_LIST = include_str!("sql/record_list.sql");
@@ -86,6 +88,9 @@ statements! {
 /// Sessions are few: they are read as a whole, after another process changed something.
 pub(crate) const SESSIONS_READ: &str =
     "SELECT id, heartbeat_bound_ms, last_heartbeat_ms FROM session";
+
+/// Work that was set aside is little: it is read as a whole and sorted.
+pub(crate) const POISONED_READ: &str = include_str!("sql/poisoned_read.sql");
 
 /// What removes an instance, in this order.
 pub(crate) const REMOVE_INSTANCE: [&str; 9] = [

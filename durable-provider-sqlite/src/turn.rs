@@ -2,8 +2,8 @@
 //! checked, measured and encoded here, so the writer only writes.
 
 use durable_core::provider::{
-    InstanceStatus, Message, MessageBody, OutgoingMessage, ProviderError, StartInstance,
-    TurnCommit, WorkItem, WorkLease, WorkResult, WorkSettlement,
+    InstanceStatus, Lease, Message, MessageBody, OutgoingMessage, ProviderError, Release,
+    StartInstance, TurnCommit, WorkItem, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, Limits, MessageId};
 
@@ -47,6 +47,15 @@ pub(crate) struct StartRequest {
     pub(crate) message_id: MessageId,
     pub(crate) start: StartInstance,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// A lease on its way back.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) lease: Lease,
+    pub(crate) not_before_ms: u64,
+    /// What kept its holder from running the instance.
+    pub(crate) blocked: Option<Vec<u8>>,
 }
 
 /// Work on its way back.
@@ -150,6 +159,23 @@ impl StartRequest {
             message_id: message.message_id,
             start,
             bytes,
+        })
+    }
+}
+
+impl Returned {
+    pub(crate) fn prepare(releases: Vec<Release>, limits: Limits) -> Prepared<Vec<Self>> {
+        for release in &releases {
+            limits.check_release(release)?;
+        }
+        releases.into_iter().map(Self::new).collect()
+    }
+
+    fn new(release: Release) -> Prepared<Self> {
+        Ok(Self {
+            lease: release.lease,
+            not_before_ms: release.not_before_ms.unwrap_or(0),
+            blocked: release.blocked.as_ref().map(failure_bytes).transpose()?,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a message means to an execution.
 
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
-use durable_core::{Carried, Event, EventId, ExecutionId, Failure, FailureKind, Payload};
+use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload};
 
 use crate::coding::PayloadCodecError;
 use crate::execution::Execution;
@@ -98,10 +98,9 @@ fn interpret_message(execution: &Execution, registry: &Registry, message: &Messa
         MessageBody::Cancel { reason } => {
             Meaning::Input(Event::OrchestrationCancelRequested { event_id, reason })
         }
-        MessageBody::Terminate { reason } => Meaning::Input(Event::OrchestrationTerminated {
-            event_id,
-            failure: Failure::new(FailureKind::Terminated, reason),
-        }),
+        MessageBody::Terminate { failure } => {
+            Meaning::Input(Event::OrchestrationTerminated { event_id, failure })
+        }
         _ => Meaning::Nothing("unknown_message"),
     }
 }

@@ -123,6 +123,7 @@ impl TurnBuilder {
                 execution_id,
                 event_id: self.next_event_id(),
             },
+            number: Some(self.turn.new_work.len() as u64),
             name: name.into(),
             input: input.into(),
             options: ActivityOptions {

@@ -105,6 +105,7 @@ faults! {
     lifecycle::SuspendsWithoutFencing => suspending_fences_the_holder;
     lifecycle::ForgetsStarts => a_start_is_repeated_by_its_message_id;
     lifecycle::LosesReleaseDelays => a_released_instance_waits_until_it_may_be_run;
+    lifecycle::ForgetsWhatBlocks => what_kept_a_holder_from_running_is_told_until_the_next_commit;
     lifecycle::ResumesLazily => a_resumed_instance_is_ready_without_a_message;
 
     reading::PagesSkip => instances_are_listed_by_id_in_pages;
@@ -148,6 +149,7 @@ faults_that_scripts_find! {
     scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
     scripts_find_lazy_resumes: lifecycle::ResumesLazily;
     scripts_find_lost_release_delays: lifecycle::LosesReleaseDelays;
+    scripts_find_forgotten_reasons: lifecycle::ForgetsWhatBlocks;
 }
 
 #[test]

@@ -27,6 +27,7 @@ const OTHERS: &[&[&str]] = &[
     &["purge", "--all"],
     &["check"],
     &["stats"],
+    &["poisoned"],
     &["watch"],
 ];
 

@@ -339,6 +339,7 @@ async fn reading_changes_nothing() {
         &["timeline", "waits-1"],
         &["export", "waits-1"],
         &["stats"],
+        &["poisoned"],
         &["check"],
         &["watch", "quick-1"],
     ] {

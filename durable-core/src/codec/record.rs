@@ -103,7 +103,12 @@ macro_rules! record_functions {
                 return Err(unknown);
             };
             payload::record::check_revision(kind, opened.revision)?;
-            match payload::record::$read(kind, opened.payload) {
+            let sealed = payload::record::Sealed {
+                kind,
+                revision: opened.revision,
+                payload: opened.payload,
+            };
+            match payload::record::$read(sealed) {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => Err(unknown),
                 Err(fault) => Err(DecodeError::InvalidRecord {

@@ -85,7 +85,8 @@ pub struct InstanceUpdate {
     /// Hand the instance out again only from this time on.
     pub not_before_ms: Option<u64>,
     /// What keeps the instance from going on just now, such as a version that no
-    /// node has. A commit without it says that nothing does.
+    /// node has. A commit without it says that nothing does. A holder that must not
+    /// commit says it with its [`Release`](super::Release).
     pub blocked: Option<Failure>,
 }
 

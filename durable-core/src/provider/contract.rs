@@ -7,14 +7,14 @@ use async_trait::async_trait;
 
 use super::commit::{CommitOutcome, TurnCommit};
 use super::error::ProviderError;
-use super::lease::{Lease, ReadyInstances, SessionId, SessionOptions, SessionReport};
-use super::message::{Message, OutgoingMessage, SendOutcome};
+use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionReport};
+use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, Purge, PurgeReport,
 };
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{Interest, WakeSeq};
-use super::work::{FiredTimers, WorkBatch, WorkLease, WorkSettlement};
+use super::work::{FiredTimers, PoisonedPage, WorkBatch, WorkKey, WorkLease, WorkSettlement};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
@@ -137,15 +137,13 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Gives leases back without having committed.
     ///
-    /// - An instance with messages is ready again, at `not_before_ms` at the
-    ///   earliest, and the messages are given again.
+    /// - An instance with messages, or one that was resumed since its last turn, is
+    ///   ready again, at `not_before_ms` at the earliest, and the messages are given
+    ///   again.
+    /// - What blocks it stands in its record until the next commit; without it the
+    ///   record stays as it is.
     /// - A lease that is no longer held is ignored.
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError>;
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError>;
 
     /// Hands out work from these queues (`None` is the default queue).
     ///
@@ -271,6 +269,28 @@ pub trait Provider: Send + Sync + 'static {
         after: EventId,
         max: usize,
     ) -> Result<HistoryPage, ProviderError>;
+
+    /// The messages in the inbox of an instance after this place, at most `max`.
+    ///
+    /// - Looking takes nothing and gives nothing: they are there until a commit
+    ///   consumes them, and are handed out as if nobody had looked.
+    /// - An instance that is not stored has an empty inbox.
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError>;
+
+    /// Lists work that was set aside, by key, at most `max`, after this one.
+    ///
+    /// - It is there until its instance is purged. Its instance has its failure, so
+    ///   it is never run again.
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError>;
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.

@@ -13,6 +13,7 @@ use super::commit::CommitId;
 use super::message::InboxMessage;
 use super::wake::WakeSeq;
 use super::work::WorkKey;
+use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::InstanceId;
 
@@ -63,6 +64,53 @@ pub struct Lease {
     pub session: SessionId,
     /// Rises with every hand-out of the instance.
     pub token: u64,
+}
+
+/// A lease on its way back, without a commit.
+///
+/// ```
+/// use durable_core::provider::{Lease, Release, SessionId};
+/// use durable_core::{Failure, FailureKind};
+///
+/// let lease = Lease { instance: "order-7".into(), session: SessionId(3), token: 9 };
+/// let missing = Failure::new(FailureKind::NotRegistered, "`order` 2.0.0 is not registered");
+/// let release = Release::of(lease).not_before(1_000).blocked(missing);
+/// assert_eq!(release.not_before_ms, Some(1_000));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// The lease.
+    pub lease: Lease,
+    /// Hand the instance out again only from this time on; `None` is at once.
+    pub not_before_ms: Option<u64>,
+    /// What kept the holder from running the instance, such as a version that it
+    /// lacks. `None` leaves what the record says.
+    pub blocked: Option<Failure>,
+}
+
+impl Release {
+    /// Gives a lease back, to be handed out again at once.
+    pub fn of(lease: Lease) -> Self {
+        Self {
+            lease,
+            not_before_ms: None,
+            blocked: None,
+        }
+    }
+
+    /// Hand the instance out again only from this time on.
+    #[must_use]
+    pub fn not_before(mut self, not_before_ms: u64) -> Self {
+        self.not_before_ms = Some(not_before_ms);
+        self
+    }
+
+    /// Says what kept the holder from running the instance.
+    #[must_use]
+    pub fn blocked(mut self, blocked: Failure) -> Self {
+        self.blocked = Some(blocked);
+        self
+    }
 }
 
 /// Instances that are handed to a session.

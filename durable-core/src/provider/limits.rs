@@ -7,6 +7,7 @@
 //! before anything is written.
 
 use super::commit::{InstanceUpdate, TurnCommit};
+use super::lease::Release;
 use super::message::{Message, MessageBody};
 use super::query::InstanceStatus;
 use super::start::StartInstance;
@@ -70,11 +71,16 @@ impl Limits {
                 self.check_name("event", name)?;
                 self.check_payload("event data", data)
             }
-            MessageBody::Cancel { reason } | MessageBody::Terminate { reason } => {
-                self.check_payload("reason", reason)
-            }
+            MessageBody::Cancel { reason } => self.check_payload("reason", reason),
+            MessageBody::Terminate { failure } => self.check_failure(failure),
             _ => Ok(()),
         }
+    }
+
+    /// Checks what is said of an instance that is given back.
+    pub fn check_release(&self, release: &Release) -> Result<(), LimitError> {
+        let blocked = release.blocked.as_ref();
+        blocked.map_or(Ok(()), |blocked| self.check_failure(blocked))
     }
 
     /// Checks what became of a work item.

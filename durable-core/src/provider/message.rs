@@ -2,11 +2,12 @@
 //! inbox, in order, and leaves it in the commit that consumed it.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::start::StartInstance;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
 
@@ -92,9 +93,33 @@ pub enum MessageBody {
     },
     /// Stop now.
     Terminate {
-        /// Why.
-        reason: String,
+        /// What the instance ends with.
+        #[serde(alias = "reason", deserialize_with = "failure_or_reason")]
+        failure: Failure,
     },
+}
+
+/// Early releases gave a reason alone.
+fn failure_or_reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Failure, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Failure(Failure),
+        Reason(String),
+    }
+    Ok(match Either::deserialize(deserializer)? {
+        Either::Failure(failure) => failure,
+        Either::Reason(reason) => Failure::new(FailureKind::Terminated, reason),
+    })
+}
+
+/// A part of an inbox.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InboxPage {
+    /// The messages, in order.
+    pub messages: Vec<InboxMessage>,
+    /// Whether there were more when the page was read.
+    pub has_more: bool,
 }
 
 /// A message on its way to another instance.

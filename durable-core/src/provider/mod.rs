@@ -20,8 +20,12 @@ pub use commit::{
 };
 pub use contract::Provider;
 pub use error::ProviderError;
-pub use lease::{Lease, ReadyInstance, ReadyInstances, SessionId, SessionOptions, SessionReport};
-pub use message::{InboxMessage, InboxSeq, Message, MessageBody, OutgoingMessage, SendOutcome};
+pub use lease::{
+    Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SessionReport,
+};
+pub use message::{
+    InboxMessage, InboxPage, InboxSeq, Message, MessageBody, OutgoingMessage, SendOutcome,
+};
 pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     Purge, PurgeReport, StatusKind,
@@ -29,6 +33,6 @@ pub use query::{
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{Interest, WakeSeq};
 pub use work::{
-    ClaimedWork, FiredTimers, Timer, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult,
-    WorkSettlement,
+    ClaimedWork, FiredTimers, PoisonedPage, PoisonedWork, Timer, WorkBatch, WorkItem, WorkKey,
+    WorkLease, WorkResult, WorkSettlement,
 };

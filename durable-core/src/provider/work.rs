@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::lease::SessionId;
 use super::wake::WakeSeq;
 use crate::failure::Failure;
-use crate::id::{EventId, ExecutionId};
+use crate::id::{CommandId, CommandKind, EventId, ExecutionId};
 use crate::options::ActivityOptions;
 use crate::text::{InstanceId, Name, Payload};
 
@@ -28,6 +28,9 @@ pub struct WorkKey {
 pub struct WorkItem {
     /// Which call it is.
     pub key: WorkKey,
+    /// Which activity call of its execution it is, from 0, for people; items that
+    /// were written by early releases do not say.
+    pub number: Option<u64>,
     /// The activity.
     pub name: Name,
     /// What to call it with.
@@ -36,6 +39,35 @@ pub struct WorkItem {
     pub options: ActivityOptions,
     /// When it was scheduled: total timeouts count from here.
     pub scheduled_at_ms: u64,
+}
+
+impl WorkItem {
+    /// The command that asked for it, as violations, logs and views name it.
+    ///
+    /// ```
+    /// use durable_core::provider::{WorkItem, WorkKey};
+    /// use durable_core::{ActivityOptions, EventId, ExecutionId};
+    ///
+    /// let item = WorkItem {
+    ///     key: WorkKey {
+    ///         instance: "order-7".into(),
+    ///         execution_id: ExecutionId::FIRST,
+    ///         event_id: EventId::new(5),
+    ///     },
+    ///     number: Some(1),
+    ///     name: "charge".into(),
+    ///     input: "12".into(),
+    ///     options: ActivityOptions::default(),
+    ///     scheduled_at_ms: 0,
+    /// };
+    /// assert_eq!(item.command().unwrap().to_string(), "Activity(1)");
+    /// ```
+    pub fn command(&self) -> Option<CommandId> {
+        self.number.map(|number| CommandId {
+            kind: CommandKind::Activity,
+            number,
+        })
+    }
 }
 
 /// The right to settle one work item.
@@ -107,6 +139,24 @@ pub enum WorkResult {
     /// It took its worker down too often: it is kept for inspection, and its
     /// instance gets the failure.
     Poisoned(Failure),
+}
+
+/// A work item that was set aside, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoisonedWork {
+    /// What was to be done.
+    pub item: WorkItem,
+    /// What its instance was told.
+    pub failure: Failure,
+}
+
+/// A part of a list of work that was set aside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PoisonedPage {
+    /// The work, by key.
+    pub work: Vec<PoisonedWork>,
+    /// The key to go on after, if there is more.
+    pub next: Option<WorkKey>,
 }
 
 /// A timer that is to fire.

@@ -156,9 +156,8 @@ fn messages() -> Vec<(&'static str, Record)> {
     let cancel = MessageBody::Cancel {
         reason: "the customer left".into(),
     };
-    let terminate = MessageBody::Terminate {
-        reason: "déjà payé".into(),
-    };
+    let terminate = |failure| MessageBody::Terminate { failure };
+    let paid = Failure::new(FailureKind::Terminated, "déjà payé");
     vec![
         ("message.start", message("s-1", start(None, None))),
         (
@@ -189,18 +188,23 @@ fn messages() -> Vec<(&'static str, Record)> {
             message("p", promise(Err(declined()))),
         ),
         ("message.cancel", message("c", cancel)),
-        ("message.terminate", message("t", terminate)),
+        ("message.terminate", message("t", terminate(paid))),
+        (
+            "message.terminate.full",
+            message("t", terminate(declined())),
+        ),
     ]
 }
 
 fn work_items() -> Vec<(&'static str, Record)> {
-    let item = |options| {
+    let item = |number, options| {
         Record::WorkItem(WorkItem {
             key: WorkKey {
                 instance: "order-7".into(),
                 execution_id: ExecutionId::new(3),
                 event_id: EventId::new(300),
             },
+            number,
             name: "charge".into(),
             input: r#"{"amount":12}"#.into(),
             options,
@@ -220,8 +224,8 @@ fn work_items() -> Vec<(&'static str, Record)> {
         total_timeout_ms: Some(3_600_000),
     };
     vec![
-        ("work_item.plain", item(ActivityOptions::default())),
-        ("work_item.full", item(options)),
+        ("work_item.plain", item(None, ActivityOptions::default())),
+        ("work_item.full", item(Some(41), options)),
     ]
 }
 
@@ -323,25 +327,29 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
         any_text()
             .prop_map(|reason| MessageBody::Cancel { reason })
             .boxed(),
-        any_text()
-            .prop_map(|reason| MessageBody::Terminate { reason })
+        any_failure()
+            .prop_map(|failure| MessageBody::Terminate { failure })
             .boxed(),
     ]
 }
 
 fn any_work_item() -> impl Strategy<Value = WorkItem> {
     let key = (text(), any_execution(), any_source());
-    (key, text(), text(), any_options(), any_number()).prop_map(
-        |((instance, execution_id, event_id), name, input, options, scheduled_at_ms)| WorkItem {
-            key: WorkKey {
-                instance,
-                execution_id,
-                event_id,
-            },
-            name,
-            input,
-            options,
-            scheduled_at_ms,
+    let call = (of(any_number()), text(), text());
+    (key, call, any_options(), any_number()).prop_map(
+        |((instance, execution_id, event_id), (number, name, input), options, scheduled_at_ms)| {
+            WorkItem {
+                key: WorkKey {
+                    instance,
+                    execution_id,
+                    event_id,
+                },
+                number,
+                name,
+                input,
+                options,
+                scheduled_at_ms,
+            }
         },
     )
 }

@@ -253,7 +253,7 @@ impl Store<'_> {
                 execution_id: claim.execution_id,
                 event_id: claim.event_id,
             };
-            let Some(item) = self.claimed_item(key)? else {
+            let Some(item) = self.claimed_item(key, claim.number)? else {
                 continue;
             };
             claimed.push(ClaimedWork {
@@ -276,7 +276,7 @@ impl Store<'_> {
     }
 
     /// A work item from its row or, if it is settled, from the event that asked for it.
-    fn claimed_item(&self, key: RowKey) -> Step<Option<WorkItem>> {
+    fn claimed_item(&self, key: RowKey, number: Option<u64>) -> Step<Option<WorkItem>> {
         if let Some(item) = self.stored_item(key)? {
             return Ok(Some(item));
         }
@@ -306,6 +306,7 @@ impl Store<'_> {
                 execution_id,
                 event_id,
             },
+            number,
             name,
             input,
             options,

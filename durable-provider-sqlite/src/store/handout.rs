@@ -1,23 +1,20 @@
 //! Handing instances out and taking them back without a commit.
 
 use durable_core::provider::{
-    InboxMessage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance, ReadyInstances,
+    InboxPage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance, ReadyInstances,
     SessionId,
 };
 use durable_core::{Failure, FailureKind, InstanceId};
+use rusqlite::params;
 
 use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
-use crate::codec::message_of;
 use crate::error::{Fault, Step};
 use crate::number::{int, limit, uint};
+use crate::query;
 use crate::sql;
-
-/// The messages that a session is given at once.
-struct Given {
-    messages: Vec<InboxMessage>,
-    has_more: bool,
-}
+use crate::turn::Returned;
+use crate::wake::Topic;
 
 impl Store<'_> {
     pub(crate) fn fetch_instances(
@@ -42,13 +39,19 @@ impl Store<'_> {
         })
     }
 
-    pub(crate) fn release(&mut self, leases: &[Lease], not_before_ms: Option<u64>) -> Step<()> {
-        for lease in leases {
-            let Some(mut instance) = self.find(&lease.instance)? else {
+    pub(crate) fn release(&mut self, returned: &[Returned]) -> Step<()> {
+        for returned in returned {
+            let Some(mut instance) = self.find(&returned.lease.instance)? else {
                 continue;
             };
-            if instance.is_held_under(lease) {
-                instance.not_before_ms = not_before_ms.unwrap_or(0);
+            if instance.is_held_under(&returned.lease) {
+                instance.not_before_ms = returned.not_before_ms;
+                if let Some(blocked) = &returned.blocked {
+                    self.run(sql::INSTANCE_BLOCK, [instance.key])?;
+                    self.run(sql::RECORD_BLOCK, params![instance.key, blocked])?;
+                    instance.updated_at_ms = self.state.now_ms;
+                    self.note(Topic::Instance(returned.lease.instance.clone()));
+                }
                 self.free(&mut instance)?;
                 self.save_place(&instance)?;
             }
@@ -113,27 +116,9 @@ impl Store<'_> {
         }))
     }
 
-    fn give(&self, id: &InstanceId, instance: &Instance) -> Step<Given> {
-        let max = self.state.messages_per_fetch;
-        let mut statement = self.statement(sql::INBOX_PAGE)?;
-        let mut rows = statement.query([
-            instance.key,
-            int(instance.given_seq),
-            limit(max.saturating_add(1)),
-        ])?;
-        let mut messages = Vec::new();
-        while let Some(row) = rows.next()? {
-            if messages.len() == max {
-                let has_more = true;
-                return Ok(Given { messages, has_more });
-            }
-            let seq = InboxSeq(uint(row.get(0)?));
-            let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let message = message_of(format_args!("message {} to `{id}`", seq.0), bytes)?;
-            messages.push(InboxMessage { seq, message });
-        }
-        let has_more = false;
-        Ok(Given { messages, has_more })
+    fn give(&self, id: &InstanceId, instance: &Instance) -> Step<InboxPage> {
+        let (after, max) = (InboxSeq(instance.given_seq), self.state.messages_per_fetch);
+        query::inbox_page(self.connection, id, instance.key, after, max)
     }
 
     /// Stops an instance that cannot be handed out because something of it does not

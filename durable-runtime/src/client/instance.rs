@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceRecord, InstanceStatus, Interest, MessageBody, WakeSeq,
+    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, Interest,
+    MessageBody, WakeSeq,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name};
 use serde::Serialize;
@@ -166,7 +167,7 @@ impl<O> InstanceHandle<O> {
     /// Ends it at once. Its code does not run again, not even if it is suspended.
     pub async fn terminate(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Terminate {
-            reason: reason.into(),
+            failure: Failure::new(FailureKind::Terminated, reason),
         };
         self.client.send(&self.id, fresh_message_id(), body).await?;
         // A suspended instance is handed out when it is resumed; its end comes
@@ -215,6 +216,17 @@ impl<O> InstanceHandle<O> {
             .history(&self.id, execution_id, after, max);
         let mut page = history.await?;
         self.readable(&mut page.entries)?;
+        Ok(page)
+    }
+
+    /// The messages that wait in its inbox, after this place: what was sent to it and
+    /// no turn has taken yet. Looking takes nothing.
+    pub async fn inbox(&self, after: InboxSeq, max: usize) -> Result<InboxPage, ClientError> {
+        let inbox = self.client.provider().inbox(&self.id, after, max);
+        let mut page = inbox.await?;
+        for delivered in &mut page.messages {
+            self.readable(&mut delivered.message)?;
+        }
         Ok(page)
     }
 

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use durable_core::provider::{
-    InstanceFilter, InstancePage, Message, MessageBody, OutgoingMessage, Provider, Purge,
-    PurgeReport, SendOutcome,
+    InstanceFilter, InstancePage, Message, MessageBody, OutgoingMessage, PoisonedPage, Provider,
+    Purge, PurgeReport, SendOutcome, WorkKey,
 };
 use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken};
 use serde::Serialize;
@@ -193,6 +193,25 @@ impl Client {
         for record in &mut page.instances {
             // One record that cannot be read must not hide the others.
             let _ = self.parts.coding.decode(record);
+        }
+        Ok(page)
+    }
+
+    /// Lists activities that were set aside because they took their workers down again
+    /// and again, by key, at most `max`, after this one. They are kept for inspection
+    /// until their instance is purged; their instance has their failure.
+    ///
+    /// A value that the codec of this client cannot read is left as it is stored.
+    pub async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ClientError> {
+        let mut page = self.provider().poisoned(after, max).await?;
+        for work in &mut page.work {
+            // One that cannot be read must not hide the others.
+            let _ = self.parts.coding.decode(&mut work.item);
+            let _ = self.parts.coding.decode(&mut work.failure);
         }
         Ok(page)
     }

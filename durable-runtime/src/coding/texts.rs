@@ -139,9 +139,8 @@ impl Texts for Message {
                 resolution: result, ..
             } => result.change(change),
             MessageBody::ExternalRaised { data, .. } => data.change(change),
-            MessageBody::Cancel { reason } | MessageBody::Terminate { reason } => {
-                reason.change(change)
-            }
+            MessageBody::Cancel { reason } => reason.change(change),
+            MessageBody::Terminate { failure } => failure.change(change),
             MessageBody::TimerFired { .. } => Ok(()),
             _ => Err(unknown(&format!("the message {}", self.message_id))),
         }

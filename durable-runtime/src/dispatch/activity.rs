@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use durable_core::provider::{
     ClaimedWork, Interest, ProviderError, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{CommandId, Failure, FailureKind, Payload};
+use durable_core::{Failure, FailureKind, Payload};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -42,7 +42,7 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
         node.saw_store_time(batch.now_ms);
         let is_full = batch.work.len() == slots.len();
         for (claimed, slot) in batch.work.into_iter().zip(slots) {
-            begin(&node, claimed, None, slot);
+            begin(&node, claimed, slot);
         }
         if !is_full {
             let interest = Interest::Work(node.options.queues.clone());
@@ -68,31 +68,20 @@ async fn free_slots(node: &Node) -> Option<Vec<OwnedSemaphorePermit>> {
     Some(slots)
 }
 
-/// Runs claimed work in a task of its own. Which call of its execution it is, is known
-/// if it was scheduled here a moment ago.
-pub(super) fn begin(
-    node: &Arc<Node>,
-    claimed: ClaimedWork,
-    command: Option<CommandId>,
-    slot: OwnedSemaphorePermit,
-) {
+/// Runs claimed work in a task of its own.
+pub(super) fn begin(node: &Arc<Node>, claimed: ClaimedWork, slot: OwnedSemaphorePermit) {
     let lease = claimed.lease.clone();
     let cancellation = node.ended.child_token();
     node.running.began(&lease, cancellation.clone());
     let task_node = Arc::clone(node);
     node.spawn(async move {
-        run(&task_node, claimed, command, cancellation).await;
+        run(&task_node, claimed, cancellation).await;
         task_node.running.ended(&lease);
         drop(slot);
     });
 }
 
-async fn run(
-    node: &Node,
-    claimed: ClaimedWork,
-    command: Option<CommandId>,
-    cancellation: CancellationToken,
-) {
+async fn run(node: &Node, claimed: ClaimedWork, cancellation: CancellationToken) {
     let lease = claimed.lease.clone();
     let span = tracing::info_span!(
         "activity",
@@ -100,7 +89,7 @@ async fn run(
         instance = %lease.key.instance,
         execution = %lease.key.execution_id,
         event = %lease.key.event_id,
-        command = command.map(tracing::field::display),
+        command = claimed.item.command().map(tracing::field::display),
         attempt = claimed.attempt,
     );
     measure_wait(node, &claimed);

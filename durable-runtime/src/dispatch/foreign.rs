@@ -6,6 +6,7 @@ use durable_core::provider::{Message, MessageBody, OutgoingMessage, ProviderErro
 use durable_core::{Failure, FailureKind, InstanceId, MessageId};
 use tokio::sync::mpsc;
 
+use super::load;
 use super::outcome;
 use super::wait::{self, Backoff};
 use crate::node::Node;
@@ -50,6 +51,22 @@ pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failur
         let suspended = node.provider.suspend(instance, failure.clone(), now_ms);
         let suspended = suspended.await.map(drop);
         if is_settled(node, &mut backoff, suspended).await {
+            return resume_to_end(node, instance).await;
+        }
+    }
+}
+
+/// Lets a suspended instance come to its hard stop. Whoever asks for one resumes the
+/// instance afterwards; if that was before it was suspended, nobody else does.
+pub(super) async fn resume_to_end(node: &Node, instance: &InstanceId) {
+    if load::requested_end(node, instance).await.is_none() {
+        return;
+    }
+    let mut backoff = Backoff::default();
+    loop {
+        let resumed = node.provider.resume(instance, node.clock.now_ms());
+        let resumed = resumed.await.map(drop);
+        if is_settled(node, &mut backoff, resumed).await {
             return;
         }
     }
@@ -60,7 +77,7 @@ async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
     let message = Message {
         message_id: MessageId::from(format!("{instance}/foreign-wait")),
         body: MessageBody::Terminate {
-            reason: failure.message.clone(),
+            failure: failure.clone(),
         },
     };
     let outgoing = OutgoingMessage {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use durable_core::provider::{
-    CommitId, Lease, MessageBody, ReadyInstance, WorkKey, WorkResult, WorkSettlement,
+    CommitId, Lease, MessageBody, ReadyInstance, Release, WorkKey, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, Failure, FailureKind};
 use tokio::sync::OwnedSemaphorePermit;
@@ -64,12 +64,15 @@ pub(super) struct Holding {
 }
 
 /// What became of the lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     /// It is held.
     Held,
-    /// It is held, and to be given back with a delay.
-    Delayed { not_before_ms: u64 },
+    /// It is held, and to be given back with a delay: this node cannot run it.
+    Blocked {
+        failure: Failure,
+        not_before_ms: u64,
+    },
     /// The store took it back in a commit.
     Free,
 }
@@ -104,8 +107,7 @@ impl Holding {
 
     /// Runs turns until there is nothing to do; the execution if it can be kept.
     async fn run(&mut self, ready: &ReadyInstance) -> Option<Live> {
-        if let Some(reason) = self.requested_end() {
-            let failure = Failure::new(FailureKind::Terminated, reason);
+        if let Some(failure) = self.requested_end() {
             self.terminate(failure).await;
             return None;
         }
@@ -215,14 +217,14 @@ impl Holding {
         self.tail.last_event_id != EventId::UNASSIGNED
     }
 
-    /// Why the instance is to be ended at once, if it is. What came before a start
+    /// What the instance is to be ended with at once, if it is. What came before a start
     /// was meant for the execution before it.
-    pub(super) fn requested_end(&self) -> Option<String> {
+    pub(super) fn requested_end(&self) -> Option<Failure> {
         let first = match self.has_started() {
             true => 0,
             false => self.arrivals.iter().position(is_start)?,
         };
-        self.arrivals.iter().skip(first).find_map(end_reason)
+        self.arrivals.iter().skip(first).find_map(requested_failure)
     }
 
     /// Waits until something arrives; no if there is nothing to wait for, or the
@@ -281,16 +283,20 @@ impl Holding {
 
     /// The lease goes back, unless it went back in a commit.
     fn let_go(&self) {
-        let not_before_ms = match self.hold {
+        let release = Release::of(self.lease.clone());
+        let release = match &self.hold {
             Hold::Free => return self.node.holders.let_go(&self.lease),
-            Hold::Delayed { not_before_ms } => Some(not_before_ms),
-            Hold::Held => None,
+            Hold::Blocked {
+                failure,
+                not_before_ms,
+            } => release.not_before(*not_before_ms).blocked(failure.clone()),
+            Hold::Held => release,
         };
         if self.node.ended.is_cancelled() && self.must_run {
             self.node.leave_session_open();
         }
         self.node.holders.return_soon(&self.lease);
-        self.node.releases.push(self.lease.clone(), not_before_ms);
+        self.node.releases.push(release);
     }
 
     /// Results that found no turn go to the inbox, so that no effect is repeated
@@ -322,12 +328,13 @@ fn is_start(arrival: &Arrival) -> bool {
 }
 
 fn is_end(arrival: &Arrival) -> bool {
-    end_reason(arrival).is_some()
+    requested_failure(arrival).is_some()
 }
 
-fn end_reason(arrival: &Arrival) -> Option<String> {
+/// What the instance is to be ended with, if the arrival is a hard stop.
+pub(super) fn requested_failure(arrival: &Arrival) -> Option<Failure> {
     match arrival.body() {
-        Some(MessageBody::Terminate { reason }) => Some(reason.clone()),
+        Some(MessageBody::Terminate { failure }) => Some(failure.clone()),
         _ => None,
     }
 }

@@ -1,13 +1,15 @@
 //! Bringing an execution into memory: from the cache, or by replaying its history.
 
-use durable_core::provider::{InstanceRecord, Provider, ProviderError, ReadyInstance};
+use durable_core::provider::{
+    InboxSeq, InstanceRecord, MessageBody, Provider, ProviderError, ReadyInstance,
+};
 use durable_core::{EventId, ExecutionId, InstanceId};
 
 use super::cache::CachedExecution;
 use super::wait::{self, Backoff};
 use crate::execution::{Execution, Fault, Replayed, Rest};
 use crate::node::Node;
-use crate::turn::{Live, Past, Tail};
+use crate::turn::{Arrival, Live, Past, Tail};
 
 /// How many entries are read at once.
 const PAGE: usize = 1_000;
@@ -55,6 +57,49 @@ pub(super) async fn ended(node: &Node, instance: &InstanceId) -> Option<Instance
         }
         if node.ended.is_cancelled() {
             return None;
+        }
+    }
+}
+
+/// A hard stop that waits in the inbox of an instance, wherever in it: of a long one
+/// only the beginning is handed out. Storage errors are waited out.
+pub(super) async fn requested_end(node: &Node, instance: &InstanceId) -> Option<Arrival> {
+    let mut backoff = Backoff::default();
+    loop {
+        match find_end(node, instance).await {
+            Ok(end) => return end,
+            Err(error) if wait::is_passing(&error) && !node.ended.is_cancelled() => {
+                wait::out_error(node, &mut backoff, &error).await;
+            }
+            Err(error) => {
+                tracing::warn!(%instance, %error, "an inbox could not be read to its end");
+                return None;
+            }
+        }
+    }
+}
+
+/// What came before the start of an execution was meant for the one before it.
+async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Arrival>, ProviderError> {
+    let Some(record) = node.provider.instance(instance).await? else {
+        return Ok(None);
+    };
+    let mut is_meant = record.last_event_id != EventId::UNASSIGNED;
+    let mut after = InboxSeq::default();
+    loop {
+        let page = node.provider.inbox(instance, after, PAGE).await?;
+        for delivered in page.messages {
+            after = delivered.seq;
+            match delivered.message.body {
+                MessageBody::Start(_) => is_meant = true,
+                MessageBody::Terminate { .. } if is_meant => {
+                    return Ok(Some(Arrival::of(delivered, &node.coding)));
+                }
+                _ => {}
+            }
+        }
+        if !page.has_more {
+            return Ok(None);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use durable_core::provider::Lease;
+use durable_core::provider::Release;
 use tokio::sync::Notify;
 
 use super::wait::{self, Backoff};
@@ -15,20 +15,9 @@ pub(crate) struct Releases {
     wanted: Notify,
 }
 
-/// A lease, and when its instance may be handed out again at the earliest.
-#[derive(Debug)]
-struct Release {
-    lease: Lease,
-    not_before_ms: Option<u64>,
-}
-
 impl Releases {
     /// Gives a lease back soon, together with others.
-    pub(crate) fn push(&self, lease: Lease, not_before_ms: Option<u64>) {
-        let release = Release {
-            lease,
-            not_before_ms,
-        };
+    pub(crate) fn push(&self, release: Release) {
         self.waiting
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -49,27 +38,18 @@ pub(crate) async fn serve_releases(node: Arc<Node>) {
             () = node.ended.cancelled() => return,
             () = node.releases.wanted.notified() => {}
         }
-        let (delayed, at_once): (Vec<_>, Vec<_>) = node
-            .releases
-            .take()
-            .into_iter()
-            .partition(|release| release.not_before_ms.is_some());
-        let at_once = at_once.into_iter().map(|release| release.lease).collect();
-        give_back(&node, at_once, None).await;
-        for release in delayed {
-            give_back(&node, vec![release.lease], release.not_before_ms).await;
-        }
+        give_back(&node, node.releases.take()).await;
     }
 }
 
-async fn give_back(node: &Node, leases: Vec<Lease>, not_before_ms: Option<u64>) {
-    if leases.is_empty() {
+async fn give_back(node: &Node, releases: Vec<Release>) {
+    if releases.is_empty() {
         return;
     }
     let mut backoff = Backoff::default();
     while let Err(error) = node
         .provider
-        .release(leases.clone(), not_before_ms, node.clock.now_ms())
+        .release(releases.clone(), node.clock.now_ms())
         .await
     {
         if !wait::is_passing(&error) {
@@ -82,5 +62,6 @@ async fn give_back(node: &Node, leases: Vec<Lease>, not_before_ms: Option<u64>) 
             return;
         }
     }
-    leases.iter().for_each(|lease| node.holders.let_go(lease));
+    let leases = releases.iter().map(|release| &release.lease);
+    leases.for_each(|lease| node.holders.let_go(lease));
 }

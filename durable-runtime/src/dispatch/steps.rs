@@ -1,9 +1,7 @@
 //! A turn of a held instance: what arrived, step by step, and its commit.
 
-use std::collections::HashMap;
-
-use durable_core::provider::{Claim, ClaimedWork, NextExecution, WorkKey};
-use durable_core::{CommandId, Delivery, Version};
+use durable_core::provider::{Claim, ClaimedWork, NextExecution};
+use durable_core::{Delivery, Version};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
@@ -72,10 +70,12 @@ impl Holding {
                     name: start.name,
                     version: start.version.unwrap_or_else(|| Version::from("(any)")),
                 };
+                self.arrivals.push_front(arrival);
                 self.fault(&fault, batch.take()).await;
                 return Err(Lost);
             }
             Meaning::Unreadable(error) => {
+                self.arrivals.push_front(arrival);
                 self.fault(&Fault::Unreadable(error), batch.take()).await;
                 return Err(Lost);
             }
@@ -201,7 +201,6 @@ impl Holding {
             }
         };
         let cancelled = batch.cancelled_work().to_vec();
-        let commands = batch.take_commands();
         let header = self.header(keep_lease, slots.len());
         let commit_id = header.commit_id;
         let (turn, results) = batch.take().into_commit(header);
@@ -221,7 +220,7 @@ impl Holding {
                 if is_over {
                     self.node.running.cancel_all_of(&self.lease.instance);
                 }
-                self.begin_work(committed.claimed, slots, &commands);
+                self.begin_work(committed.claimed, slots);
                 Ok(())
             }
             Err(not_committed) => {
@@ -263,19 +262,13 @@ impl Holding {
             .collect()
     }
 
-    fn begin_work(
-        &mut self,
-        claimed: Vec<ClaimedWork>,
-        slots: Vec<OwnedSemaphorePermit>,
-        commands: &HashMap<WorkKey, CommandId>,
-    ) {
+    fn begin_work(&mut self, claimed: Vec<ClaimedWork>, slots: Vec<OwnedSemaphorePermit>) {
         debug_assert!(claimed.len() <= slots.len());
         for (claimed, slot) in claimed.into_iter().zip(slots) {
             if claimed.lease.key.instance == self.lease.instance {
                 self.local_work.insert(claimed.lease.key.clone());
             }
-            let command = commands.get(&claimed.lease.key).copied();
-            activity::begin(&self.node, claimed, command, slot);
+            activity::begin(&self.node, claimed, slot);
         }
     }
 }

@@ -10,10 +10,10 @@ use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, 
 
 use super::commit::{NotCommitted, commit};
 use super::hand_backs::HandedBack;
-use super::holding::{Hold, Holding, Lost};
-use super::load;
+use super::holding::{self, Hold, Holding, Lost};
 use super::outcome::{self, Stop};
 use super::steps::dropped;
+use super::{foreign, load};
 use crate::execution::Fault;
 use crate::turn::{Arrival, Batch, Live};
 
@@ -42,6 +42,7 @@ impl Holding {
     }
 
     async fn leave(&mut self, stop: Stop, mut batch: Batch) {
+        let stop = self.overtaken(stop, &mut batch).await;
         let now_ms = self.node.store_now_ms();
         match stop {
             Stop::Blocked(failure) => {
@@ -49,7 +50,10 @@ impl Holding {
                 let not_before_ms = self.node.hand_backs.next(instance, now_ms);
                 if self.must_run {
                     // A commit would tell the store that it has run.
-                    self.hold = Hold::Delayed { not_before_ms };
+                    self.hold = Hold::Blocked {
+                        failure,
+                        not_before_ms,
+                    };
                     self.take_back(batch.into_results());
                     return;
                 }
@@ -68,15 +72,35 @@ impl Holding {
         self.commit_stop(batch).await;
     }
 
+    /// A hard stop overtakes, also from behind what was handed out: an instance that
+    /// stops here would never come to it.
+    async fn overtaken(&self, stop: Stop, batch: &mut Batch) -> Stop {
+        if matches!(stop, Stop::Terminated(_)) {
+            return stop;
+        }
+        let Some(arrival) = load::requested_end(&self.node, &self.lease.instance).await else {
+            return stop;
+        };
+        let Some(failure) = holding::requested_failure(&arrival) else {
+            return stop;
+        };
+        batch.consume(arrival);
+        Stop::Terminated(failure)
+    }
+
     /// Commits the last word on an instance, and gives the lease back with it.
     async fn commit_stop(&mut self, batch: Batch) {
         let is_over = batch.ends_instance();
+        let is_suspended = batch.suspends_instance();
         let (turn, results) = batch.into_commit(self.header(false, 0));
         match commit(&self.node, &turn).await {
             Ok(_) => {
                 self.hold = Hold::Free;
                 if is_over {
                     self.node.running.cancel_all_of(&self.lease.instance);
+                }
+                if is_suspended {
+                    foreign::resume_to_end(&self.node, &self.lease.instance).await;
                 }
             }
             // Somebody else decides.
@@ -182,7 +206,7 @@ impl Holding {
     /// Suspends the instance whoever holds it. One that has ended stays ended; the
     /// log has the reason.
     async fn suspend(&self, reason: Failure) {
-        super::foreign::suspend(&self.node, &self.lease.instance, &reason).await;
+        foreign::suspend(&self.node, &self.lease.instance, &reason).await;
     }
 }
 

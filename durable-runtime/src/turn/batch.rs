@@ -3,11 +3,11 @@
 //! Invariant: it holds whole steps only, and a result that travelled in memory
 //! stays here until the commit that records it is applied.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use durable_core::provider::{
     Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
-    OutgoingMessage, Timer, TurnCommit, WorkItem, WorkKey,
+    OutgoingMessage, StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
 };
 use durable_core::{
     CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
@@ -25,8 +25,6 @@ pub(crate) struct Batch {
     consumed: Vec<InboxSeq>,
     results: Vec<LocalResult>,
     new_work: BTreeMap<(ExecutionId, EventId), WorkItem>,
-    /// Which call of its execution each new work item is.
-    commands: HashMap<WorkKey, CommandId>,
     cancelled_work: Vec<WorkKey>,
     new_timers: BTreeMap<(ExecutionId, EventId), Timer>,
     cancelled_timers: Vec<(ExecutionId, EventId)>,
@@ -60,7 +58,6 @@ impl Batch {
             consumed: Vec::new(),
             results: Vec::new(),
             new_work: BTreeMap::new(),
-            commands: HashMap::new(),
             cancelled_work: Vec::new(),
             new_timers: BTreeMap::new(),
             cancelled_timers: Vec::new(),
@@ -91,15 +88,16 @@ impl Batch {
         status.is_some_and(|status| status.kind().is_ended())
     }
 
+    /// Whether the instance is suspended with this commit.
+    pub(crate) fn suspends_instance(&self) -> bool {
+        let status = self.update.status.as_ref();
+        status.is_some_and(|status| status.kind() == StatusKind::Suspended)
+    }
+
     /// How much of the new work is for these queues.
     pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
         let queued = self.new_work.values().map(|item| &item.options.queue);
         queued.filter(|queue| queues.contains(queue)).count()
-    }
-
-    /// Which call of its execution each new work item is, for people.
-    pub(crate) fn take_commands(&mut self) -> HashMap<WorkKey, CommandId> {
-        std::mem::take(&mut self.commands)
     }
 
     /// Activities that nobody waits for any more.
@@ -210,14 +208,12 @@ impl Batch {
         };
         let item = WorkItem {
             key: self.work_key(source.execution_id, source.event_id),
+            number: command.map(|command| command.number),
             name: name.clone(),
             input: input.clone(),
             options: options.clone(),
             scheduled_at_ms: entry.recorded_at_ms,
         };
-        if let Some(command) = command {
-            self.commands.insert(item.key.clone(), command);
-        }
         self.new_work
             .insert((source.execution_id, source.event_id), item);
     }

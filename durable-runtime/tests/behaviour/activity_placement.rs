@@ -229,8 +229,15 @@ async fn work_that_takes_its_worker_down_again_and_again_is_set_aside() {
             "OrchestrationFailed"
         ]
     );
-    let poisoned = world.store.snapshot().poisoned;
-    assert_eq!(poisoned.len(), 1, "it is kept for inspection");
+    let poisoned = world.client().poisoned(None, 10).await.unwrap();
+    assert_eq!(poisoned.next, None);
+    let [kept] = &poisoned.work[..] else {
+        panic!("it is kept for inspection: {poisoned:?}");
+    };
+    assert_eq!(kept.item.key.instance, "order-1");
+    assert_eq!(kept.item.command().unwrap().to_string(), "Activity(0)");
+    assert_eq!((&*kept.item.name, &*kept.item.input), ("pack", "1"));
+    assert_eq!(kept.failure, failure);
 }
 
 #[tokio::test(start_paused = true)]

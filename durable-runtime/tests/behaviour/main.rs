@@ -16,6 +16,7 @@ mod faulty;
 mod journey;
 mod nodes;
 mod observability;
+mod overtaking;
 mod payload_codec;
 mod promises;
 mod races;

@@ -255,16 +255,69 @@ async fn every_turn_and_every_attempt_has_a_span_that_says_whose_it_is() {
         assert_eq!(attempt.field("instance"), Some("f"));
         assert_eq!(attempt.field("execution"), Some("1"));
         assert_eq!(attempt.field("event"), Some("2"));
+        assert_eq!(attempt.field("command"), Some("Activity(0)"));
         assert_eq!(attempt.field("attempt"), Some(number));
     }
-    // The first attempt was claimed with the commit that scheduled it.
-    assert_eq!(attempts[0].field("command"), Some("Activity(0)"));
     let recorded = spans.named("recorded");
     let commands: Vec<_> = recorded
         .iter()
         .map(|event| event.field("command").unwrap())
         .collect();
     assert_eq!(commands, ["Activity(0)", "External(0)"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_activity_that_another_node_scheduled_says_which_call_it_is() {
+    let spans = Spans::default();
+    let _listening = spans.listen();
+    let world = World::new();
+    let registry = Registry::builder()
+        .orchestration(FLOW, |ctx: OrchestrationContext, n| async move {
+            let first = ctx.activity(WORK, &n).await?;
+            ctx.sleep(Duration::from_secs(1)).await?;
+            let (second, third) = (ctx.activity(WORK, &2), ctx.activity(WORK, &3));
+            let (second, third) = futures::try_join!(second, third)?;
+            Ok::<_, Failure>(first + second + third)
+        })
+        .activity(
+            WORK,
+            |_: ActivityContext, n| async move { Ok::<_, Failure>(n) },
+        )
+        .build()
+        .unwrap();
+    let only_turns = RuntimeOptions {
+        max_activities: 0,
+        ..options()
+    };
+    let only_activities = RuntimeOptions {
+        max_turns: 0,
+        ..options()
+    };
+    let scheduler = world.node_with(&registry, only_turns).await;
+    let worker = world.node_with(&registry, only_activities).await;
+    let flow = world.client().start(FLOW, "f", &1).await.unwrap();
+    assert_eq!(flow.wait().await.unwrap(), 6);
+    stop(scheduler).await;
+    stop(worker).await;
+    world.assert_done();
+    let mut calls: Vec<_> = spans
+        .named("activity")
+        .iter()
+        .map(|span| {
+            let field = |name| span.field(name).unwrap().to_owned();
+            (field("event"), field("command"))
+        })
+        .collect();
+    calls.sort();
+    let expected = [
+        ("2", "Activity(0)"),
+        ("6", "Activity(1)"),
+        ("7", "Activity(2)"),
+    ];
+    assert_eq!(
+        calls,
+        expected.map(|(event, command)| (event.into(), command.into()))
+    );
 }
 
 /// The names in these lines that begin like a metric of this crate.

@@ -199,6 +199,35 @@ async fn a_resumed_instance_is_not_lost_to_a_node_that_lacks_its_version() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_resumed_instance_that_is_handed_back_says_which_version_is_missing() {
+    let world = World::new();
+    let node = world.node(&having(&["1.0.0"])).await;
+    let instance = node.client().start(FLOW, "f", &0).await.unwrap();
+    settle().await;
+    stop(node).await;
+    instance.suspend("upgrade").await.unwrap();
+    instance.resume().await.unwrap();
+    let snapshot = world.store.snapshot();
+    assert!(snapshot.instances["f"].inbox.is_empty());
+    let lacking = world.node(&having(&["2.0.0"])).await;
+    let missing = "not registered: orchestration `flow` 1.0.0 is not registered on this node: \
+                   deploy a node that has it";
+    settle().await;
+    assert_eq!(world.blocked("f").await.as_deref(), Some(missing));
+    assert_eq!(world.status("f").await, InstanceStatus::Running);
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(world.blocked("f").await.as_deref(), Some(missing));
+    let having = world.node(&having(&["1.0.0"])).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(world.blocked("f").await, None, "a node that has it took it");
+    instance.raise(GO, &()).await.unwrap();
+    assert_eq!(instance.wait().await.unwrap(), "1.0.0");
+    stop(lacking).await;
+    stop(having).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_instance_that_crashed_in_a_side_effect_is_not_lost_to_a_node_that_lacks_its_version() {
     let world = World::new();
     let registry = |is_stuck: bool| {

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use durable_runtime::{
-    Failure, FailureKind, FaultPolicy, InstanceStatus, Misuse, Orchestration, OrchestrationContext,
-    Registry, ReplayFailure, RuntimeOptions,
+    ClientError, Failure, FailureKind, FaultPolicy, InstanceStatus, Misuse, Orchestration,
+    OrchestrationContext, Registry, ReplayFailure, RuntimeOptions,
 };
 use futures::FutureExt;
 use tokio::sync::{Notify, oneshot};
@@ -284,11 +284,18 @@ async fn by_policy_it_ends_the_instance() {
     let mut world = World::with(registry(code), options).await;
     for wait in [0, 1] {
         let start = world.client().start(CODE, format!("i{wait}"), &wait);
-        let record = settled(&start.await.unwrap()).await;
+        let instance = start.await.unwrap();
+        let record = settled(&instance).await;
         let InstanceStatus::Terminated { failure } = record.status else {
             panic!("{record:?}");
         };
+        assert_eq!(failure.kind, FailureKind::DeterminismViolation);
         assert_says(&failure, "not durable");
+        assert!(!failure.retryable);
+        let Err(ClientError::Failed { failure: told, .. }) = instance.wait().await else {
+            panic!("who waits is told");
+        };
+        assert_eq!(told, failure);
     }
     world.stop().await;
     world.check_all().await;

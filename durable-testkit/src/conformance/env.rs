@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InstanceFilter, InstanceRecord, Message, OutgoingMessage, Provider, ProviderError,
-    SendOutcome, SessionOptions, StartOutcome,
+    IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message, OutgoingMessage,
+    PoisonedWork, Provider, ProviderError, SendOutcome, SessionOptions, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
@@ -237,6 +237,56 @@ impl Env {
         self.history_in_pages(id, execution_id, 1_000).await
     }
 
+    /// Lists the work that was set aside page by page.
+    pub(super) async fn poisoned_in_pages(&self, page_size: usize) -> Checked<Vec<PoisonedWork>> {
+        let mut listed: Vec<PoisonedWork> = Vec::new();
+        let mut after: Option<WorkKey> = None;
+        loop {
+            let page = self.provider.poisoned(after.as_ref(), page_size).await?;
+            let goes_on = page.next.is_none() || page.next > after;
+            ensure(
+                page.work.len() <= page_size && goes_on,
+                format!("a page of poisoned work after {after:?}"),
+                format!("at most {page_size} items after it"),
+                &page,
+            )?;
+            listed.extend(page.work);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(listed),
+            }
+        }
+    }
+
+    /// Reads an inbox page by page.
+    pub(super) async fn inbox_in_pages(
+        &self,
+        id: &str,
+        page_size: usize,
+    ) -> Checked<Vec<InboxMessage>> {
+        let id = InstanceId::from(id);
+        let mut messages: Vec<InboxMessage> = Vec::new();
+        loop {
+            let after = messages.last().map_or(InboxSeq::default(), |last| last.seq);
+            let page = self.provider.inbox(&id, after, page_size).await?;
+            let goes_on = match page.messages.first() {
+                Some(first) => first.seq > after,
+                None => !page.has_more,
+            };
+            ensure(
+                page.messages.len() <= page_size && goes_on,
+                format!("a page of an inbox after place {}", after.0),
+                format!("at most {page_size} messages after it, and some if there are more"),
+                &page,
+            )?;
+            messages.extend(page.messages);
+            if !page.has_more {
+                return Ok(messages);
+            }
+        }
+    }
+
+    /// Reads a history page by page.
     pub(super) async fn history_in_pages(
         &self,
         id: &str,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     ClaimedWork, CommitOutcome, Committed, Interest, Provider, ProviderError, ReadyInstance,
-    ReadyInstances, SessionId, TurnCommit, WakeSeq, WorkBatch, WorkKey, WorkResult, WorkSettlement,
+    ReadyInstances, Release, SessionId, TurnCommit, WakeSeq, WorkBatch, WorkKey, WorkResult,
+    WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
 
@@ -219,9 +220,18 @@ impl Node<'_> {
         ready: &ReadyInstance,
         not_before_ms: Option<u64>,
     ) -> Checked {
-        let leases = vec![ready.lease.clone()];
+        let release = Release::of(ready.lease.clone());
+        self.give_back(Release {
+            not_before_ms,
+            ..release
+        })
+        .await
+    }
+
+    /// Gives an instance back, and says what kept this node from running it.
+    pub(super) async fn give_back(&self, release: Release) -> Checked {
         let now_ms = self.env.now_ms();
-        Ok(self.provider.release(leases, not_before_ms, now_ms).await?)
+        Ok(self.provider.release(vec![release], now_ms).await?)
     }
 
     pub(super) async fn close(&self) -> Checked {

@@ -308,9 +308,7 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
         MessageBody::Cancel {
             reason: "late".into(),
         },
-        MessageBody::Terminate {
-            reason: String::new(),
-        },
+        MessageBody::Terminate { failure: failure() },
     ];
     bodies
         .into_iter()

@@ -2,10 +2,11 @@
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, SessionId,
+    InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release, SessionId,
 };
 
 use super::state::{Holder, Instance, ReadySince, State};
+use super::wake::Topic;
 
 impl State {
     pub(super) fn fetch_instances(
@@ -36,16 +37,27 @@ impl State {
         })
     }
 
-    pub(super) fn release(&mut self, leases: &[Lease], not_before_ms: Option<u64>) {
-        for lease in leases {
+    pub(super) fn release(&mut self, releases: Vec<Release>) -> Result<(), ProviderError> {
+        for release in &releases {
+            self.limits.check_release(release)?;
+        }
+        for release in releases {
+            let lease = release.lease;
             let Some(instance) = self.instances.get_mut(&lease.instance) else {
                 continue;
             };
-            if instance.is_held_under(lease) {
-                instance.not_before_ms = not_before_ms.unwrap_or(0);
-                self.free_instance(&lease.instance);
+            if !instance.is_held_under(&lease) {
+                continue;
             }
+            instance.not_before_ms = release.not_before_ms.unwrap_or(0);
+            if release.blocked.is_some() {
+                instance.record.blocked = release.blocked;
+                instance.record.updated_at_ms = self.now_ms;
+                self.wake.note(Topic::Instance(lease.instance.clone()));
+            }
+            self.free_instance(&lease.instance);
         }
+        Ok(())
     }
 
     /// When time alone may make an instance ready for this session.

@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InstanceFilter,
-    InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage, Provider,
-    ProviderError, Purge, PurgeReport, ReadyInstances, SendOutcome, SessionId, SessionOptions,
-    SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease, WorkSettlement,
+    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
+    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
+    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 use tokio::sync::Notify;
@@ -205,14 +206,8 @@ impl Provider for MemoryProvider {
             .collect()
     }
 
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError> {
-        self.step_at(now_ms, |state| state.release(&leases, not_before_ms));
-        Ok(())
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
+        self.step_at(now_ms, |state| state.release(releases))
     }
 
     async fn fetch_work(
@@ -312,6 +307,23 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<HistoryPage, ProviderError> {
         Ok(self.look(|state| state.history(instance, execution_id, after, max)))
+    }
+
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        Ok(self.look(|state| state.inbox(instance, after, max)))
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        Ok(self.look(|state| state.poisoned(after, max)))
     }
 
     async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {

@@ -3,7 +3,8 @@
 use std::ops::Bound;
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, PoisonedPage, PoisonedWork, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
@@ -45,6 +46,37 @@ impl State {
                     .map_or(EventId::UNASSIGNED, HistoryEntry::event_id),
             })
             .collect()
+    }
+
+    pub(super) fn inbox(&self, id: &InstanceId, after: InboxSeq, max: usize) -> InboxPage {
+        let inbox = self.instances.get(id).map(|instance| &instance.inbox);
+        let later = inbox.into_iter().flatten().filter(|(seq, _)| **seq > after);
+        let mut later = later.map(|(seq, message)| InboxMessage {
+            seq: *seq,
+            message: message.clone(),
+        });
+        InboxPage {
+            messages: later.by_ref().take(max).collect(),
+            has_more: later.next().is_some(),
+        }
+    }
+
+    pub(super) fn poisoned(&self, after: Option<&WorkKey>, max: usize) -> PoisonedPage {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut later = self.poisoned.range((from, Bound::Unbounded));
+        let work = later
+            .by_ref()
+            .take(max)
+            .map(|(_, (item, failure))| PoisonedWork {
+                item: item.clone(),
+                failure: failure.clone(),
+            });
+        let work: Vec<PoisonedWork> = work.collect();
+        let last = work.last().map(|last| &last.item.key).or(after);
+        PoisonedPage {
+            next: last.cloned().filter(|_| later.next().is_some()),
+            work,
+        }
     }
 
     pub(super) fn history(

@@ -2,14 +2,14 @@
 
 use durable_core::provider::{
     Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider,
-    ProviderError, Purge, ReadyInstance, SessionId, SessionOptions, TurnCommit, WorkResult,
-    WorkSettlement,
+    ProviderError, Purge, ReadyInstance, Release, SessionId, SessionOptions, TurnCommit,
+    WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
 use super::answer::Answer;
 use super::hands::Pair;
-use super::op::{Claimed, Instance, Node, Queue, Sent, Settlement, Turn};
+use super::op::{Claimed, Instance, Node, Queue, Returned, Sent, Settlement, Turn};
 use super::run::Play;
 use super::turn::{self, queue_name};
 use crate::conformance::Clock;
@@ -207,17 +207,23 @@ impl Play<'_> {
         node: Node,
         instance: Instance,
         not_before_ms: Option<u64>,
+        returned: Returned,
     ) -> Pair<Answer> {
         let Some(held) = self.hands.instances.get(&(node, instance)) else {
             return NOTHING;
         };
         let (lease, now_ms) = (held.lease.clone(), self.now_ms());
+        let release = |lease| {
+            vec![Release {
+                lease,
+                not_before_ms,
+                blocked: returned.blocked(),
+            }]
+        };
         let model = self.sides.model;
-        let model = model
-            .release(vec![lease.model], not_before_ms, now_ms)
-            .await;
+        let model = model.release(release(lease.model), now_ms).await;
         let provider = self.sides.provider;
-        let provider = provider.release(vec![lease.provider], not_before_ms, now_ms);
+        let provider = provider.release(release(lease.provider), now_ms);
         Pair {
             model: Answer::of(model, |()| Answer::Done),
             provider: Answer::of(provider.await, |()| Answer::Done),

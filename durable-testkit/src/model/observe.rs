@@ -1,7 +1,8 @@
 //! Everything that can be read from a provider, to be compared after every call.
 
 use durable_core::provider::{
-    ExecutionRecord, InstanceFilter, InstanceRecord, Provider, ProviderError,
+    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, PoisonedWork, Provider,
+    ProviderError,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -13,6 +14,7 @@ use crate::conformance::Clock;
 pub(super) struct Observed {
     listed: Vec<InstanceId>,
     instances: Vec<ObservedInstance>,
+    poisoned: Vec<PoisonedWork>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,7 @@ struct ObservedInstance {
     record: Option<InstanceRecord>,
     executions: Vec<ExecutionRecord>,
     histories: Vec<Vec<HistoryEntry>>,
+    inbox: Vec<Message>,
 }
 
 impl Observed {
@@ -34,6 +37,7 @@ impl Observed {
         Ok(Self {
             listed: listed.collect(),
             instances,
+            poisoned: provider.poisoned(None, 10_000).await?.work,
         })
     }
 }
@@ -61,10 +65,14 @@ impl ObservedInstance {
                 .await?;
             histories.push(page.entries);
         }
+        // Places are the store's own.
+        let page = provider.inbox(id, InboxSeq::default(), 10_000).await?;
+        let inbox = page.messages.into_iter().map(|given| given.message);
         Ok(Self {
             record,
             executions,
             histories,
+            inbox: inbox.collect(),
         })
     }
 }

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use durable_core::provider::IdReuse;
+use durable_core::{Failure, FailureKind};
 
 /// A sequence of calls. It prints as one call a line.
 ///
@@ -55,7 +56,7 @@ pub(super) enum Op {
     Fetch(Node),
     Commit(Node, Instance, Turn),
     CommitAgain(Node, Instance),
-    Release(Node, Instance, Option<Due>),
+    Release(Node, Instance, Option<Due>, Returned),
     FetchWork(Node, Queue),
     Settle(Claimed, Settlement),
     HeartbeatWork(Claimed),
@@ -63,6 +64,13 @@ pub(super) enum Op {
     Suspend(Instance),
     Resume(Instance),
     Purge(u8),
+}
+
+/// What is said of an instance that is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returned {
+    Silently,
+    Blocked,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +124,15 @@ impl Instance {
 
     pub(super) fn id(self) -> durable_core::InstanceId {
         self.to_string().into()
+    }
+}
+
+impl Returned {
+    pub(super) fn blocked(self) -> Option<Failure> {
+        match self {
+            Self::Silently => None,
+            Self::Blocked => Some(Failure::new(FailureKind::NotRegistered, "no version")),
+        }
     }
 }
 
@@ -225,9 +242,15 @@ impl fmt::Display for Op {
             Self::Fetch(node) => write!(f, "{node}.fetch_instances()"),
             Self::Commit(node, instance, turn) => write!(f, "{node}.commit({instance}: {turn})"),
             Self::CommitAgain(node, instance) => write!(f, "{node}.commit({instance}: again)"),
-            Self::Release(node, instance, None) => write!(f, "{node}.release({instance})"),
-            Self::Release(node, instance, Some(due)) => {
-                write!(f, "{node}.release({instance}, not before {due})")
+            Self::Release(node, instance, due, returned) => {
+                write!(f, "{node}.release({instance}")?;
+                if let Some(due) = due {
+                    write!(f, ", not before {due}")?;
+                }
+                match returned {
+                    Returned::Silently => f.write_str(")"),
+                    Returned::Blocked => f.write_str(", blocked)"),
+                }
             }
             Self::FetchWork(node, queue) => write!(f, "{node}.fetch_work({queue})"),
             Self::Settle(work, how) => write!(f, "settle_work({work}: {how})"),

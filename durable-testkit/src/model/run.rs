@@ -60,9 +60,10 @@ impl<'a> Play<'a> {
             Op::Fetch(node) => self.fetch(*node).await,
             Op::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
             Op::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,
-            Op::Release(node, instance, due) => {
+            Op::Release(node, instance, due, returned) => {
                 let not_before_ms = due.map(|due| self.due_ms(due));
-                self.release(*node, *instance, not_before_ms).await
+                self.release(*node, *instance, not_before_ms, *returned)
+                    .await
             }
             Op::FetchWork(node, queue) => self.fetch_work(*node, *queue).await,
             Op::Settle(work, how) => self.settle(*work, *how).await,

@@ -5,7 +5,8 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, option};
 
 use super::op::{
-    Claimed, Due, Ending, Instance, Letter, Node, Op, Queue, Script, Sent, Settlement, Turn,
+    Claimed, Due, Ending, Instance, Letter, Node, Op, Queue, Returned, Script, Sent, Settlement,
+    Turn,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -33,8 +34,8 @@ fn op() -> impl Strategy<Value = Op> {
         7 => node().prop_map(Op::Fetch),
         12 => (node(), instance(), turn()).prop_map(|(node, id, turn)| Op::Commit(node, id, turn)),
         2 => (node(), instance()).prop_map(|(node, id)| Op::CommitAgain(node, id)),
-        2 => (node(), instance(), option::of(due()))
-            .prop_map(|(node, id, due)| Op::Release(node, id, due)),
+        2 => (node(), instance(), option::of(due()), returned())
+            .prop_map(|(node, id, due, returned)| Op::Release(node, id, due, returned)),
         4 => (node(), queue()).prop_map(|(node, queue)| Op::FetchWork(node, queue)),
         4 => (claimed(), settlement()).prop_map(|(work, how)| Op::Settle(work, how)),
         1 => claimed().prop_map(Op::HeartbeatWork),
@@ -78,6 +79,10 @@ fn pass() -> impl Strategy<Value = u16> {
 fn due() -> impl Strategy<Value = Due> {
     let soon = proptest::sample::select(vec![50, 500, 5_000]);
     prop_oneof![2 => Just(Due::Now), 1 => soon.prop_map(Due::In)]
+}
+
+fn returned() -> impl Strategy<Value = Returned> {
+    prop_oneof![2 => Just(Returned::Silently), 1 => Just(Returned::Blocked)]
 }
 
 fn settlement() -> impl Strategy<Value = Settlement> {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InstanceFilter,
-    InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage, Provider,
-    ProviderError, Purge, PurgeReport, ReadyInstances, SendOutcome, SessionId, SessionOptions,
-    SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkLease, WorkSettlement,
+    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
+    InstanceFilter, InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage,
+    PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use durable_runtime::Clock;
@@ -143,19 +144,14 @@ impl Provider for Link {
         }
     }
 
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError> {
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
+        let leases: Vec<Lease> = releases
+            .iter()
+            .map(|release| release.lease.clone())
+            .collect();
         let (about, shown) = (leases.clone(), leases.clone());
         let told = tell::leases(&leases);
-        let call = call!(release(leases), |store| store.release(
-            leases,
-            not_before_ms,
-            now_ms
-        ));
+        let call = call!(release(releases), |store| store.release(releases, now_ms));
         let call = call
             .about(about.into_iter().map(|lease| lease.instance))
             .repeatable()
@@ -359,6 +355,32 @@ impl Provider for Link {
         ));
         let call = call.about([about]);
         self.call(call.told(move |page| format!("{told}: {} entries", page.entries.len())))
+            .await
+    }
+
+    async fn inbox(
+        &self,
+        instance: &InstanceId,
+        after: InboxSeq,
+        max: usize,
+    ) -> Result<InboxPage, ProviderError> {
+        let instance = instance.clone();
+        let about = instance.clone();
+        let told = format!("{instance} after {}", after.0);
+        let call = call!(inbox(instance), |store| store.inbox(&instance, after, max));
+        let call = call.about([about]);
+        self.call(call.told(move |page| format!("{told}: {} messages", page.messages.len())))
+            .await
+    }
+
+    async fn poisoned(
+        &self,
+        after: Option<&WorkKey>,
+        max: usize,
+    ) -> Result<PoisonedPage, ProviderError> {
+        let after = after.cloned();
+        let call = call!(poisoned(after), |store| store.poisoned(after.as_ref(), max));
+        self.call(call.told(|page| format!("{} items", page.work.len())))
             .await
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    CommitOutcome, Lease, Provider, ProviderError, ReadyInstance, ReadyInstances, SessionId,
-    SessionOptions, TurnCommit,
+    CommitOutcome, Lease, Provider, ProviderError, ReadyInstance, ReadyInstances, Release,
+    SessionId, SessionOptions, TurnCommit,
 };
 
 use super::{fault, locked};
@@ -57,14 +57,12 @@ fault! {
         self.store.commit(turns).await
     }
 
-    async fn release(
-        &self,
-        leases: Vec<Lease>,
-        not_before_ms: Option<u64>,
-        now_ms: u64,
-    ) -> Result<(), ProviderError> {
-        let leases = leases.iter().map(|lease| self.real(lease)).collect();
-        self.store.release(leases, not_before_ms, now_ms).await
+    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
+        let releases = releases.into_iter().map(|release| Release {
+            lease: self.real(&release.lease),
+            ..release
+        });
+        self.store.release(releases.collect(), now_ms).await
     }
 }
 

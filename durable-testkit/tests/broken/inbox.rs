@@ -1,7 +1,7 @@
 //! Faults of the inbox.
 
 use durable_core::provider::{
-    CommitOutcome, Committed, OutgoingMessage, Provider, ProviderError, ReadyInstances,
+    CommitOutcome, Committed, OutgoingMessage, Provider, ProviderError, ReadyInstances, Release,
     SendOutcome, SessionId, TurnCommit,
 };
 
@@ -59,8 +59,8 @@ fault! {
             && let Ok(left) = self.store.fetch_instances(session, 100, 0).await
         {
             let leases = left.instances.iter().map(|ready| ready.lease.clone());
-            let far_ms = Some(u64::MAX);
-            let _ = self.store.release(leases.collect(), far_ms, 0).await;
+            let releases = leases.map(|lease| Release::of(lease).not_before(u64::MAX));
+            let _ = self.store.release(releases.collect(), 0).await;
         }
         answers
     }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_core::provider::{
-    IdReuse, InstanceRecord, InstanceStatus, Lease, Message, Provider, ProviderError, SendOutcome,
-    StartOutcome,
+    IdReuse, InstanceRecord, InstanceStatus, Message, Provider, ProviderError, Release,
+    SendOutcome, StartOutcome,
 };
 use durable_core::{ExecutionId, Failure, InstanceId, MessageId};
 
@@ -93,11 +93,28 @@ fault! {
     LosesReleaseDelays {}
     async fn release(
         &self,
-        leases: Vec<Lease>,
-        _not_before_ms: Option<u64>,
+        mut releases: Vec<Release>,
         now_ms: u64,
     ) -> Result<(), ProviderError> {
-        self.store.release(leases, None, now_ms).await
+        for release in &mut releases {
+            release.not_before_ms = None;
+        }
+        self.store.release(releases, now_ms).await
+    }
+}
+
+fault! {
+    /// Takes an instance back and forgets why.
+    ForgetsWhatBlocks {}
+    async fn release(
+        &self,
+        mut releases: Vec<Release>,
+        now_ms: u64,
+    ) -> Result<(), ProviderError> {
+        for release in &mut releases {
+            release.blocked = None;
+        }
+        self.store.release(releases, now_ms).await
     }
 }
 
@@ -114,8 +131,9 @@ fault! {
         let options = durable_core::provider::SessionOptions::default();
         let session = self.store.open_session(options, now_ms).await?;
         let ready = self.store.fetch_instances(session, 1, now_ms).await?;
-        let leases = ready.instances.into_iter().map(|it| it.lease).collect();
-        self.store.release(leases, Some(u64::MAX), now_ms).await?;
+        let leases = ready.instances.into_iter().map(|it| it.lease);
+        let releases = leases.map(|lease| Release::of(lease).not_before(u64::MAX));
+        self.store.release(releases.collect(), now_ms).await?;
         Ok(outcome)
     }
 }

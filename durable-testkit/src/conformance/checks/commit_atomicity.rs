@@ -258,7 +258,7 @@ async fn empty_batches_do_nothing(env: Env) -> Checked {
     )?;
     let answers = provider.settle_work(Vec::new(), now_ms).await?;
     ensure_eq("answers to no settlement", answers.len(), 0)?;
-    provider.release(Vec::new(), None, now_ms).await?;
+    provider.release(Vec::new(), now_ms).await?;
     ensure_eq(
         "fired of no timers",
         provider.fire_timers(0, now_ms).await?.fired,

@@ -2,7 +2,7 @@
 //! its removal.
 
 use durable_core::provider::{
-    CommitOutcome, InstanceFilter, InstanceStatus, Purge, SendOutcome, StatusKind,
+    CommitOutcome, InstanceFilter, InstanceStatus, Purge, Release, SendOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
@@ -17,6 +17,10 @@ pub(super) const CHECKS: &[Check] = &[
     check!(
         Lifecycle,
         what_blocks_an_instance_is_told_until_the_next_commit
+    ),
+    check!(
+        Lifecycle,
+        what_kept_a_holder_from_running_is_told_until_the_next_commit
     ),
     check!(
         Lifecycle,
@@ -100,6 +104,33 @@ async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> Chec
     ensure_eq("messages that are still there", ready.messages.len(), 1)?;
     node.commit_done(node.first_turn(&ready).build()).await?;
     ensure_eq("what blocks it then", env.record("a").await?.blocked, None)
+}
+
+async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env) -> Checked {
+    let node = env.node().await?;
+    node.begin("a", |turn| turn).await?;
+    env.suspend("a").await?;
+    env.resume("a").await?;
+    let missing = Failure::new(FailureKind::NotRegistered, "no node has version 9");
+    let ready = node.take("a").await?;
+    let lost = Release::of(ready.lease.clone()).blocked(missing.clone());
+    node.give_back(lost.clone()).await?;
+    let record = env.record("a").await?;
+    ensure_eq("what blocks it", record.blocked.as_ref(), Some(&missing))?;
+    ensure_eq("the status", record.status, InstanceStatus::Running)?;
+
+    // A resumed instance is still to run; who says nothing changes nothing.
+    let ready = node.take("a").await?;
+    node.release(&ready, None).await?;
+    let blocked = env.record("a").await?.blocked;
+    ensure_eq("what blocks it still", blocked, Some(missing))?;
+
+    let ready = node.take("a").await?;
+    node.commit_done(node.turn(&ready).build()).await?;
+    ensure_eq("what blocks it then", env.record("a").await?.blocked, None)?;
+    node.give_back(lost).await?;
+    let blocked = env.record("a").await?.blocked;
+    ensure_eq("what a lost lease says", blocked, None)
 }
 
 async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> Checked {

@@ -1,6 +1,6 @@
 //! Promise 10: reads can page, and what is there all the time is read once.
 
-use durable_core::provider::{InstanceFilter, Purge, StatusKind};
+use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, Purge, StatusKind};
 use durable_core::{EventId, Failure, InstanceId};
 
 use super::super::check::{Check, check};
@@ -13,6 +13,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Paging, a_history_can_be_read_in_pages),
     check!(Paging, a_history_can_be_read_from_any_event),
     check!(Paging, a_history_that_grows_is_read_whole),
+    check!(Paging, an_inbox_can_be_read_in_pages_and_nothing_is_taken),
     check!(Paging, instances_are_listed_by_id_in_pages),
     check!(Paging, instances_can_be_chosen_by_name),
     check!(Paging, instances_can_be_chosen_by_status),
@@ -44,6 +45,42 @@ async fn a_history_can_be_read_in_pages(env: Env) -> Checked {
         ensure_eq(what, read.await?, turn.events.clone())?;
     }
     Ok(())
+}
+
+async fn an_inbox_can_be_read_in_pages_and_nothing_is_taken(env: Env) -> Checked {
+    let node = env.node().await?;
+    node.begin("a", |turn| turn).await?;
+    let sent: Vec<String> = (0..7).map(|number| format!("m{number}")).collect();
+    for message_id in &sent {
+        env.raise("a", message_id).await?;
+    }
+    for page_size in [1, 2, 3, 6, 7, 8, 1_000] {
+        let read = env.inbox_in_pages("a", page_size).await?;
+        let what = format!("the inbox in pages of {page_size}");
+        ensure_eq(what, ids_of(&read), sent.clone())?;
+    }
+    let none = env.provider().inbox(&"a".into(), InboxSeq(0), 0).await?;
+    ensure_eq("a page of none", none.messages, Vec::new())?;
+    ensure_eq("whether there is more", none.has_more, true)?;
+
+    let ready = node.take("a").await?;
+    let held = env.inbox_in_pages("a", 3).await?;
+    ensure_eq("the inbox of a held instance", ids_of(&held), sent)?;
+    let given = held.iter().take(ready.messages.len()).cloned().collect();
+    ensure_eq("what is handed out", &ready.messages, &given)?;
+    let mut turn = node.turn(&ready).build();
+    turn.consumed = vec![held[0].seq, held[4].seq];
+    node.commit_done(turn).await?;
+    let left: Vec<String> = ["m1", "m2", "m3", "m5", "m6"].map(String::from).into();
+    let read = env.inbox_in_pages("a", 2).await?;
+    ensure_eq("what was not consumed", ids_of(&read), left)?;
+    let nobody = env.inbox_in_pages("nobody", 2).await?;
+    ensure_eq("the inbox of nobody", nobody, Vec::new())
+}
+
+fn ids_of(messages: &[InboxMessage]) -> Vec<String> {
+    let ids = messages.iter().map(|given| &given.message.message_id);
+    ids.map(ToString::to_string).collect()
 }
 
 async fn a_history_can_be_read_from_any_event(env: Env) -> Checked {

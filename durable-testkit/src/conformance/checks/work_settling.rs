@@ -2,7 +2,8 @@
 //! stored, its retry scheduled, its cancellation, or set aside as poison.
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, MessageBody, WorkLease, WorkResult, WorkSettlement,
+    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PoisonedWork, Purge, WorkLease,
+    WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, Payload};
 
@@ -10,6 +11,7 @@ use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{Checked, ensure, ensure_eq};
 use super::super::node::Node;
+use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(Work, a_result_goes_to_the_inbox_and_the_item_goes),
@@ -26,6 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Work, a_heartbeat_reaches_the_next_attempt),
     check!(Work, a_zombie_heartbeat_of_work_changes_nothing),
     check!(Work, poisoned_work_fails_its_instance_and_stays_away),
+    check!(Work, poisoned_work_is_listed_in_pages_until_its_purge),
     check!(Work, a_result_for_a_suspended_instance_waits),
 ];
 
@@ -302,6 +305,54 @@ async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> Checked {
     ensure_eq("whether poisoned work is held", was_held, false)?;
     node.close().await?;
     env.node().await?.finds_no_work("it was set aside").await
+}
+
+async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
+    let node = env.node().await?;
+    for id in ["b", "a", "c"] {
+        let two = |turn: TurnBuilder| turn.activity("charge").activity("pack");
+        node.begin(id, two).await?;
+    }
+    let failure = Failure::new(FailureKind::Poisoned, "three workers died").with_details("3");
+    let mut expected = Vec::new();
+    for work in node.fetch_work().await? {
+        if work.item.key.instance == "c" && work.item.name == "pack" {
+            node.settle_held(&work, done()).await?;
+            continue;
+        }
+        let poisoned = WorkResult::Poisoned(failure.clone());
+        node.settle_held(&work, poisoned).await?;
+        expected.push(PoisonedWork {
+            item: work.item,
+            failure: failure.clone(),
+        });
+    }
+    ensure_eq("how much was set aside", expected.len(), 5)?;
+    expected.sort_by(|one, other| one.item.key.cmp(&other.item.key));
+    for page_size in [1, 2, 4, 5, 6, 1_000] {
+        let listed = env.poisoned_in_pages(page_size).await?;
+        let what = format!("what was set aside, in pages of {page_size}");
+        ensure_eq(what, &listed, &expected)?;
+    }
+    for ready in node.fetch().await? {
+        if ready.lease.instance == "b" {
+            let turn = node.turn(&ready).completed("1");
+            node.commit_done(turn.build()).await?;
+        }
+    }
+    ensure_eq(
+        "of the ended too",
+        env.poisoned_in_pages(3).await?,
+        expected.clone(),
+    )?;
+    let purge = Purge {
+        filter: InstanceFilter::default(),
+        max: 10,
+    };
+    let report = env.provider().purge(&purge, env.now_ms()).await?;
+    ensure_eq("purged instances", report.instances, 1)?;
+    expected.retain(|work| work.item.key.instance != "b");
+    ensure_eq("what is left", env.poisoned_in_pages(3).await?, expected)
 }
 
 async fn a_result_for_a_suspended_instance_waits(env: Env) -> Checked {
