@@ -57,8 +57,9 @@
 //!
 //! # Who may talk to the server
 //!
-//! Use `rediss://` (TLS, checked against the usual roots) and a user of its own. It needs
-//! these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
+//! Use `rediss://` (TLS, checked against the usual roots or against your own,
+//! [`RedisOptions::tls`], where a client's certificate is given, too) and a user of its own.
+//! It needs these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
 //!
 //! ```text
 //! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:bell
@@ -103,9 +104,11 @@ mod script;
 mod session;
 mod store;
 mod timer;
+mod tls;
 mod turn;
 mod wake;
 mod work;
 
 pub use options::{ClockSource, Durability, RedisOptions};
 pub use provider::RedisProvider;
+pub use tls::{RedisIdentity, RedisTls};

@@ -12,7 +12,7 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
 
-use crate::opening::Backend;
+use crate::opening::{Backend, Missing};
 use crate::options::RedisOptions;
 use crate::store::Store;
 
@@ -51,7 +51,20 @@ impl RedisProvider {
     /// As [`open`](Self::open), with these options. Of a cluster give several nodes: one
     /// that answers is enough.
     pub async fn open_with(urls: &[&str], options: RedisOptions) -> Result<Self, ProviderError> {
-        let backend = Arc::new(Backend::open(urls, options).await?);
+        let backend = Backend::open(urls, options, Missing::IsCreated).await?;
+        let backend = Arc::new(backend);
+        Ok(Self { backend })
+    }
+
+    /// As [`open_with`](Self::open_with), where a store that is not there is
+    /// [`Unusable`](ProviderError::Unusable) and is not created: for looking into a store,
+    /// where a wrong address or prefix should not show as an empty one.
+    pub async fn open_existing(
+        urls: &[&str],
+        options: RedisOptions,
+    ) -> Result<Self, ProviderError> {
+        let backend = Backend::open(urls, options, Missing::IsAnError).await?;
+        let backend = Arc::new(backend);
         Ok(Self { backend })
     }
 
