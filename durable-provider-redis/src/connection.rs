@@ -155,33 +155,10 @@ impl Nodes {
 impl Link {
     /// Sends a command; what a moving slot refused is sent again.
     pub(crate) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
-        let mut tries = 0;
-        loop {
-            let answer = match self {
-                Self::Server { lanes, next, .. } => {
-                    let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
-                    let (number, mut connection) = lane.current();
-                    let answer = connection.req_packed_command(command).await;
-                    self.renew_server(lane, number, answer)
-                }
-                Self::Cluster(lane) => {
-                    let (number, mut connection) = lane.current();
-                    let answer = connection.req_packed_command(command).await;
-                    renew_cluster(lane, number, answer).await
-                }
-            };
-            let answer = answer.and_then(Value::extract_error);
-            tries += 1;
-            match answer {
-                Err(error) if error::is_moving(&error) && tries < MOVING_TRIES => {
-                    tokio::time::sleep(MOVING_PAUSE).await;
-                }
-                answer => return answer,
-            }
-        }
+        while_moving(|| self.send_once(command)).await
     }
 
-    /// Sends a command and waits until this many replicas have it; says how many do.
+    /// As [`send`](Self::send), and waits until this many replicas have it; says how many do.
     pub(crate) async fn send_and_wait(
         &self,
         command: &Cmd,
@@ -193,18 +170,40 @@ impl Link {
         pipeline.add_command(command.clone());
         let millis = u64::try_from(bound.as_millis()).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(replicas).arg(millis);
+        while_moving(|| self.send_both_once(&pipeline, slot)).await
+    }
+
+    async fn send_once(&self, command: &Cmd) -> RedisResult<Value> {
+        let answer = match self {
+            Self::Server { lanes, next, .. } => {
+                let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
+                let (number, mut connection) = lane.current();
+                let answer = connection.req_packed_command(command).await;
+                self.renew_server(lane, number, answer)
+            }
+            Self::Cluster(lane) => {
+                let (number, mut connection) = lane.current();
+                let answer = connection.req_packed_command(command).await;
+                renew_cluster(lane, number, answer).await
+            }
+        };
+        answer.and_then(Value::extract_error)
+    }
+
+    /// Sends a command and its `WAIT`.
+    async fn send_both_once(&self, both: &Pipeline, slot: u16) -> RedisResult<(Value, u32)> {
         let answers = match self {
             Self::Server { lanes, next, .. } => {
                 let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
                 let (number, mut connection) = lane.current();
-                let answers = connection.req_packed_commands(&pipeline, 0, 2).await;
+                let answers = connection.req_packed_commands(both, 0, 2).await;
                 self.renew_server(lane, number, answers)
             }
             Self::Cluster(lane) => {
                 let (number, mut connection) = lane.current();
                 let route = Route::new(slot, SlotAddr::Master);
                 let route = SingleNodeRoutingInfo::SpecificNode(route);
-                let answers = connection.route_pipeline(pipeline, 0, 2, route).await;
+                let answers = connection.route_pipeline(both.clone(), 0, 2, route).await;
                 renew_cluster(lane, number, answers).await
             }
         };
@@ -241,6 +240,21 @@ impl Link {
         }
         answer
     }
+}
+
+/// Tries until the slot has moved, or for long enough. What a moving slot refuses has not
+/// begun: a script declares all of its keys, and the server looks at them first.
+async fn while_moving<T, F>(attempt: impl Fn() -> F) -> RedisResult<T>
+where
+    F: Future<Output = RedisResult<T>>,
+{
+    for _ in 1..MOVING_TRIES {
+        match attempt().await {
+            Err(error) if error::is_moving(&error) => tokio::time::sleep(MOVING_PAUSE).await,
+            answer => return answer,
+        }
+    }
+    attempt().await
 }
 
 /// Replaces the connections to a cluster of which one did not answer in time.

@@ -85,6 +85,7 @@ pub(crate) fn is_moving(error: &RedisError) -> bool {
         error.kind(),
         ErrorKind::Server(
             ServerErrorKind::Moved
+                | ServerErrorKind::Ask
                 | ServerErrorKind::TryAgain
                 | ServerErrorKind::ClusterDown
                 | ServerErrorKind::MasterDown

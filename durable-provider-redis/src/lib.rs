@@ -52,8 +52,11 @@
 //! created. A message to another partition is written to an outbox in the sender's commit
 //! and delivered once, in order, by whichever node comes first. A commit claims work of its
 //! own partition only; [`fetch_work`](durable_core::provider::Provider::fetch_work) looks at
-//! all of them, oldest first. While a slot migrates, calls for it are
-//! [`Unavailable`](durable_core::provider::ProviderError::Unavailable) for a moment.
+//! all of them, oldest first. While a slot migrates, its partition stands still: calls for it
+//! wait, and after two seconds they are
+//! [`Unavailable`](durable_core::provider::ProviderError::Unavailable), which says that
+//! nothing happened. Nothing is lost or done twice, and a node that asks all partitions for
+//! what is ready waits as long.
 //!
 //! # Who may talk to the server
 //!
