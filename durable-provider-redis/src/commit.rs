@@ -41,8 +41,8 @@ impl Store {
         let call = turn::prepare(self, turn)?;
         let (status, mut reply) = self.call(&call).await?;
         let outcome = match status.as_str() {
-            "DONE" => CommitOutcome::Done(committed(&mut reply, &turn.lease)?),
-            "AGAIN" => CommitOutcome::AlreadyDone(committed(&mut reply, &turn.lease)?),
+            "DONE" => CommitOutcome::Done(self.committed(&mut reply, &turn.lease).await?),
+            "AGAIN" => CommitOutcome::AlreadyDone(self.committed(&mut reply, &turn.lease).await?),
             "FENCED" => CommitOutcome::Fenced,
             "CONFLICT" => CommitOutcome::Conflict {
                 execution_id: ExecutionId::new(reply.number()?),
@@ -61,20 +61,24 @@ impl Store {
         Ok(outcome)
     }
 
+    async fn committed(
+        &self,
+        reply: &mut Reply,
+        lease: &Lease,
+    ) -> Result<Committed, ProviderError> {
+        Ok(Committed {
+            now_ms: reply.number()?,
+            has_messages: reply.flag()?,
+            claimed: self.readable(reply.claimed(lease.session)?).await,
+        })
+    }
+
     fn sends_elsewhere(&self, turn: &TurnCommit) -> bool {
         let own = self.partition(&turn.lease.instance).number;
         turn.new_messages
             .iter()
             .any(|outgoing| self.partition(&outgoing.target).number != own)
     }
-}
-
-fn committed(reply: &mut Reply, lease: &Lease) -> Result<Committed, ProviderError> {
-    Ok(Committed {
-        now_ms: reply.number()?,
-        has_messages: reply.flag()?,
-        claimed: reply.claimed(lease.session)?,
-    })
 }
 
 /// The stored history does not end where the record says: a key was removed or replaced.

@@ -313,7 +313,7 @@ local function claim_work(work, session, claimed, item)
   claimed[at + 3], claimed[at + 4] = tostring(work.failures + 1), tostring(work.crashes)
   local heartbeat = not item and call('HGET', K.work, 'b' .. work.key)
   claimed[at + 5] = heartbeat and '+' .. heartbeat or '-'
-  claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key)
+  claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key) or ''
 end
 -- What is ready in a queue, without what was taken or cancelled since: number, time, key.
 local function ready_entries(queue, count)
