@@ -29,8 +29,8 @@
 //!   what that risks. A replica that takes over lacks what it had not received:
 //!   [`RedisOptions::wait_replicas`] waits for it, and a write that too few replicas have is
 //!   [`Unknown`](durable_core::provider::ProviderError::Unknown).
-//! - **One script per commit.** A turn is one Lua script that checks everything before it
-//!   writes anything: lease and session, tail of the history (an entry's id in its stream is
+//! - **One script per commit.** A turn is one run of a Lua script (which several turns share
+//!   when many are on their way) that checks everything before it writes anything: lease and session, tail of the history (an entry's id in its stream is
 //!   its event id, so the server itself refuses a second one), commit id. Every key is
 //!   declared, so a cluster may move slots while nodes work.
 //! - **The server's clock.** Leases and timers go by it; what nodes believe about the time
@@ -92,6 +92,7 @@ mod codec;
 mod commit;
 mod connection;
 mod error;
+mod group;
 mod handout;
 mod keys;
 mod listener;

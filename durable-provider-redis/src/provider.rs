@@ -114,10 +114,10 @@ impl Provider for RedisProvider {
         self.at(now_ms).fetch_instances(session, max).await
     }
 
-    /// All turns are sent at once and share the server's sync; those of one instance follow
-    /// each other.
+    /// Turns share calls, and the server's sync, with others that are on their way; those of
+    /// one instance follow each other.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        self.store().commit_all(&turns).await
+        self.backend.store.commit_all(&turns).await
     }
 
     async fn release(
