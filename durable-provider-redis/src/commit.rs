@@ -16,7 +16,7 @@ type Answer = Result<CommitOutcome, ProviderError>;
 
 impl Store {
     /// Commits turns; answers in their order. Turns of different instances are on their way
-    /// together, on any connection; the order among those of one instance is kept.
+    /// together, in shared calls; the order among those of one instance is kept.
     pub(crate) async fn commit_all(self: &Arc<Self>, turns: &[TurnCommit]) -> Vec<Answer> {
         if let [turn] = turns {
             return vec![self.commit(turn).await];

@@ -38,7 +38,7 @@ impl Authority {
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let authority = Self { issuer, folder };
-        authority.write("ca.pem", &authority.issuer.pem());
+        authority.write("ca.pem", authority.issuer.pem());
         let server = authority.issue("127.0.0.1");
         authority.write_identity("server", &server);
         authority
