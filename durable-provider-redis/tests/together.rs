@@ -4,10 +4,10 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
-use durable_core::EventId;
 use durable_core::provider::{
     CommitOutcome, IdReuse, Provider, ReadyInstance, SessionOptions, TurnCommit,
 };
+use durable_core::{EventId, ExecutionId};
 use durable_provider_redis::RedisProvider;
 use durable_testkit::{TurnBuilder, start_message};
 use support::code::audit;
@@ -52,7 +52,7 @@ async fn turns_that_share_a_call_are_answered_one_by_one() {
     let ready = handed_out(&provider).await;
     assert_eq!(ready.len(), INSTANCES);
     let mut turns: Vec<TurnCommit> = ready.iter().map(first_turn).collect();
-    // By the place: 0 is sound, 1 is done already, 2 is fenced, 3 does not fit its history.
+    // By the place: 0 is sound, 1 is done already, 2 is fenced, 3 is of another execution.
     for (place, turn) in turns.iter_mut().enumerate() {
         match place % 4 {
             1 => {
@@ -60,7 +60,14 @@ async fn turns_that_share_a_call_are_answered_one_by_one() {
                 assert!(matches!(answer, Ok(CommitOutcome::Done(_))), "{answer:?}");
             }
             2 => turn.lease.token += 1,
-            3 => turn.expected_last_event_id = EventId::new(7),
+            3 => {
+                let execution_id = ExecutionId::new(2);
+                let ready = ready[place].clone();
+                *turn = first_turn(&ReadyInstance {
+                    execution_id,
+                    ..ready
+                });
+            }
             _ => {}
         }
     }
