@@ -110,7 +110,9 @@ impl CliError {
             Self::NotBuiltIn { .. } => {
                 "a store is a SQLite file, `--store orders.db`, or at `redis://…`".into()
             }
-            Self::NotOpened { .. } => "check the address, and that the server runs".into(),
+            Self::NotOpened { .. } => {
+                "check the address and the prefix, and that the server runs".into()
+            }
             Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_hint(error)?,
             Self::Client(error) => client_hint(error)?,
             Self::NoExecution { latest, .. } => {

@@ -1,11 +1,13 @@
 //! Turn commits: prepared, sent, and their answers read.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use durable_core::provider::{CommitOutcome, Committed, Lease, ProviderError, TurnCommit};
 use durable_core::{EventId, ExecutionId};
 use futures::future::join_all;
 
+use crate::error::unexpected;
 use crate::reply::Reply;
 use crate::store::Store;
 use crate::turn;
@@ -14,8 +16,8 @@ type Answer = Result<CommitOutcome, ProviderError>;
 
 impl Store {
     /// Commits turns; answers in their order. Turns of different instances are on their way
-    /// together, on any connection; the order among those of one instance is kept.
-    pub(crate) async fn commit_all(&self, turns: &[TurnCommit]) -> Vec<Answer> {
+    /// together, in shared calls; the order among those of one instance is kept.
+    pub(crate) async fn commit_all(self: &Arc<Self>, turns: &[TurnCommit]) -> Vec<Answer> {
         if let [turn] = turns {
             return vec![self.commit(turn).await];
         }
@@ -37,28 +39,41 @@ impl Store {
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    async fn commit(&self, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        let call = turn::prepare(self, turn)?;
-        let (status, mut reply) = self.call(&call).await?;
-        let outcome = match status.as_str() {
-            "DONE" => CommitOutcome::Done(committed(&mut reply, &turn.lease)?),
-            "AGAIN" => CommitOutcome::AlreadyDone(committed(&mut reply, &turn.lease)?),
+    async fn commit(self: &Arc<Self>, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
+        let partition = self.partition(&turn.lease.instance);
+        let prepared = turn::prepare(self, partition, turn)?;
+        let mut reply = self.commit_together(partition, prepared).await?;
+        let outcome = match reply.text()?.as_str() {
+            "DONE" => CommitOutcome::Done(self.committed(&mut reply, &turn.lease).await?),
+            "AGAIN" => CommitOutcome::AlreadyDone(self.committed(&mut reply, &turn.lease).await?),
             "FENCED" => CommitOutcome::Fenced,
             "CONFLICT" => CommitOutcome::Conflict {
                 execution_id: ExecutionId::new(reply.number()?),
                 last_event_id: EventId::new(reply.number()?),
             },
             "BROKEN" => return Err(broken(turn, &reply.text()?)),
-            other => return Err(Self::unexpected_status(&call, other)),
+            other => return Err(unexpected(format_args!("`{other}` from commit"))),
         };
         let applied = matches!(
             outcome,
             CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_)
         );
         if applied && self.partitions.len() > 1 && self.sends_elsewhere(turn) {
-            self.relay_from(call.partition).await;
+            self.relay_from(partition).await;
         }
         Ok(outcome)
+    }
+
+    async fn committed(
+        &self,
+        reply: &mut Reply,
+        lease: &Lease,
+    ) -> Result<Committed, ProviderError> {
+        Ok(Committed {
+            now_ms: reply.number()?,
+            has_messages: reply.flag()?,
+            claimed: self.readable(reply.claimed(lease.session)?).await,
+        })
     }
 
     fn sends_elsewhere(&self, turn: &TurnCommit) -> bool {
@@ -69,19 +84,11 @@ impl Store {
     }
 }
 
-fn committed(reply: &mut Reply, lease: &Lease) -> Result<Committed, ProviderError> {
-    Ok(Committed {
-        now_ms: reply.number()?,
-        has_messages: reply.flag()?,
-        claimed: reply.claimed(lease.session)?,
-    })
-}
-
-/// The stored history does not end where the record says: a key was removed or replaced.
+/// The stored history is not as long as the record says: a key was removed or replaced.
 fn broken(turn: &TurnCommit, found: &str) -> ProviderError {
     ProviderError::Damaged {
         reason: format!(
-            "the history of `{}`, execution {}, ends at {found} and not at event {}",
+            "the history of `{}`, execution {}, has {found} entries and not {}",
             turn.lease.instance, turn.execution_id, turn.expected_last_event_id
         ),
     }

@@ -16,10 +16,12 @@ use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
-use redis::{Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline, RedisResult, Value};
+use redis::{Client, Cmd, ConnectionAddr, IntoConnectionInfo, Pipeline};
+use redis::{RedisError, RedisResult, TlsCertificates, Value};
 
-use crate::error::{self, Effect};
+use crate::error;
 use crate::options::RedisOptions;
+use crate::tls;
 
 /// How often a call is tried that a moving slot refused.
 const MOVING_TRIES: u32 = 40;
@@ -29,6 +31,7 @@ const MOVING_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Nodes {
     clients: Vec<Client>,
+    certificates: Option<TlsCertificates>,
 }
 
 /// Connections that many calls share.
@@ -74,27 +77,17 @@ impl Nodes {
     /// Takes addresses; those that would send passwords and payloads through a network in
     /// the clear are refused unless that was asked for.
     pub(crate) fn new(urls: &[&str], options: &RedisOptions) -> Result<Self, ProviderError> {
-        let mut clients = Vec::new();
-        for url in urls {
-            // The error of the library may repeat the address, and the password in it.
-            let info = url.into_connection_info().map_err(|_| {
-                unusable("the address is no redis://, rediss:// or unix:// address".into())
-            })?;
-            if let ConnectionAddr::Tcp(host, _) = info.addr()
-                && !is_loopback(host)
-                && !options.allow_plaintext
-            {
-                return Err(unusable(format!(
-                    "{host} would be spoken to without TLS: use rediss://, or set `allow_plaintext`"
-                )));
-            }
-            let client =
-                Client::open(info).map_err(|_| unusable("the address cannot be used".into()))?;
-            clients.push(client);
-        }
+        let certificates = options.tls.certificates()?;
+        let clients: Vec<Client> = urls
+            .iter()
+            .map(|url| client(url, options, certificates.as_ref()))
+            .collect::<Result<_, _>>()?;
         match clients.is_empty() {
             true => Err(unusable("no address is given".into())),
-            false => Ok(Self { clients }),
+            false => Ok(Self {
+                clients,
+                certificates,
+            }),
         }
     }
 
@@ -113,7 +106,7 @@ impl Nodes {
         }
         Err(last.map_or_else(
             || unusable("no address is given".into()),
-            |error| error::of_call(&error, Effect::Reads),
+            |error| error::of_opening(&error),
         ))
     }
 
@@ -123,7 +116,7 @@ impl Nodes {
         is_cluster: bool,
         options: &RedisOptions,
     ) -> Result<Link, ProviderError> {
-        let refused = |error: redis::RedisError| error::of_call(&error, Effect::Reads);
+        let refused = |error: RedisError| error::of_opening(&error);
         if !is_cluster {
             let mut lanes = Vec::new();
             while lanes.len() < options.connections.max(1) {
@@ -140,12 +133,14 @@ impl Nodes {
             .clients
             .iter()
             .map(|client| client.get_connection_info().clone());
-        let client = ClusterClient::builder(infos)
+        let mut builder = ClusterClient::builder(infos)
             .retries(0)
             .connection_timeout(options.connect_bound)
-            .response_timeout(options.response_bound)
-            .build()
-            .map_err(refused)?;
+            .response_timeout(options.response_bound);
+        if let Some(certificates) = &self.certificates {
+            builder = builder.certs(certificates.clone());
+        }
+        let client = builder.build().map_err(refused)?;
         let connection = client.get_async_connection().await.map_err(refused)?;
         Ok(Link::Cluster(Box::new(Lane::new(client, connection))))
     }
@@ -160,33 +155,10 @@ impl Nodes {
 impl Link {
     /// Sends a command; what a moving slot refused is sent again.
     pub(crate) async fn send(&self, command: &Cmd) -> RedisResult<Value> {
-        let mut tries = 0;
-        loop {
-            let answer = match self {
-                Self::Server { lanes, next, .. } => {
-                    let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
-                    let (number, mut connection) = lane.current();
-                    let answer = connection.req_packed_command(command).await;
-                    self.renew_server(lane, number, answer)
-                }
-                Self::Cluster(lane) => {
-                    let (number, mut connection) = lane.current();
-                    let answer = connection.req_packed_command(command).await;
-                    renew_cluster(lane, number, answer).await
-                }
-            };
-            let answer = answer.and_then(Value::extract_error);
-            tries += 1;
-            match answer {
-                Err(error) if error::is_moving(&error) && tries < MOVING_TRIES => {
-                    tokio::time::sleep(MOVING_PAUSE).await;
-                }
-                answer => return answer,
-            }
-        }
+        while_moving(|| self.send_once(command)).await
     }
 
-    /// Sends a command and waits until this many replicas have it; says how many do.
+    /// As [`send`](Self::send), and waits until this many replicas have it; says how many do.
     pub(crate) async fn send_and_wait(
         &self,
         command: &Cmd,
@@ -198,18 +170,40 @@ impl Link {
         pipeline.add_command(command.clone());
         let millis = u64::try_from(bound.as_millis()).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(replicas).arg(millis);
+        while_moving(|| self.send_both_once(&pipeline, slot)).await
+    }
+
+    async fn send_once(&self, command: &Cmd) -> RedisResult<Value> {
+        let answer = match self {
+            Self::Server { lanes, next, .. } => {
+                let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
+                let (number, mut connection) = lane.current();
+                let answer = connection.req_packed_command(command).await;
+                self.renew_server(lane, number, answer)
+            }
+            Self::Cluster(lane) => {
+                let (number, mut connection) = lane.current();
+                let answer = connection.req_packed_command(command).await;
+                renew_cluster(lane, number, answer).await
+            }
+        };
+        answer.and_then(Value::extract_error)
+    }
+
+    /// Sends a command and its `WAIT`.
+    async fn send_both_once(&self, both: &Pipeline, slot: u16) -> RedisResult<(Value, u32)> {
         let answers = match self {
             Self::Server { lanes, next, .. } => {
                 let lane = &lanes[next.fetch_add(1, Ordering::Relaxed) % lanes.len()];
                 let (number, mut connection) = lane.current();
-                let answers = connection.req_packed_commands(&pipeline, 0, 2).await;
+                let answers = connection.req_packed_commands(both, 0, 2).await;
                 self.renew_server(lane, number, answers)
             }
             Self::Cluster(lane) => {
                 let (number, mut connection) = lane.current();
                 let route = Route::new(slot, SlotAddr::Master);
                 let route = SingleNodeRoutingInfo::SpecificNode(route);
-                let answers = connection.route_pipeline(pipeline, 0, 2, route).await;
+                let answers = connection.route_pipeline(both.clone(), 0, 2, route).await;
                 renew_cluster(lane, number, answers).await
             }
         };
@@ -248,6 +242,21 @@ impl Link {
     }
 }
 
+/// Tries until the slot has moved, or for long enough. What a moving slot refuses has not
+/// begun: a script declares all of its keys, and the server looks at them first.
+async fn while_moving<T, F>(attempt: impl Fn() -> F) -> RedisResult<T>
+where
+    F: Future<Output = RedisResult<T>>,
+{
+    for _ in 1..MOVING_TRIES {
+        match attempt().await {
+            Err(error) if error::is_moving(&error) => tokio::time::sleep(MOVING_PAUSE).await,
+            answer => return answer,
+        }
+    }
+    attempt().await
+}
+
 /// Replaces the connections to a cluster of which one did not answer in time.
 async fn renew_cluster<T>(
     lane: &Lane<ClusterConnection, ClusterClient>,
@@ -262,6 +271,38 @@ async fn renew_cluster<T>(
         lane.replace(number, connection);
     }
     answer
+}
+
+/// What makes connections to an address.
+fn client(
+    url: &str,
+    options: &RedisOptions,
+    certificates: Option<&TlsCertificates>,
+) -> Result<Client, ProviderError> {
+    // The error of the library may repeat the address, and the password in it.
+    let info = url
+        .into_connection_info()
+        .map_err(|_| unusable("the address is no redis://, rediss:// or unix:// address".into()))?;
+    let is_tls = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+    if let ConnectionAddr::Tcp(host, _) = info.addr()
+        && !is_loopback(host)
+        && !options.allow_plaintext
+    {
+        return Err(unusable(format!(
+            "{host} would be spoken to without TLS: use rediss://, or set `allow_plaintext`"
+        )));
+    }
+    if is_tls {
+        tls::choose_cryptography();
+    }
+    match certificates {
+        Some(_) if !is_tls => Err(unusable(
+            "`tls` is set, and the address is without TLS: use rediss://".into(),
+        )),
+        Some(certificates) => Client::build_with_tls(info, certificates.clone())
+            .map_err(|error| unusable(format!("`tls` cannot be used: {error}"))),
+        None => Client::open(info).map_err(|_| unusable("the address cannot be used".into())),
+    }
 }
 
 fn config(options: &RedisOptions) -> ConnectionManagerConfig {

@@ -1,6 +1,9 @@
 //! From errors of the client and the server to those of the contract: by what the caller
 //! may assume.
 
+use std::error::Error;
+use std::sync::Arc;
+
 use durable_core::provider::ProviderError;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
@@ -31,6 +34,24 @@ pub(crate) fn of_call(error: &RedisError, effect: Effect) -> ProviderError {
             reason: sentence(error),
         },
     }
+}
+
+/// What the caller is told when a store cannot be reached as it is opened. A server or a
+/// client whose certificate is refused is so a moment later, too.
+pub(crate) fn of_opening(error: &RedisError) -> ProviderError {
+    match tls_error(error) {
+        Some(refusal) => ProviderError::Unusable {
+            reason: format!("TLS: {refusal}"),
+        },
+        None => of_call(error, Effect::Reads),
+    }
+}
+
+/// The error of a TLS handshake, if it is one.
+fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
+    let shared: &Arc<dyn Error + Send + Sync> = error.source()?.downcast_ref()?;
+    let io: &std::io::Error = shared.downcast_ref()?;
+    io.get_ref()?.downcast_ref()
 }
 
 /// Whether the server refused before it did anything, or was never reached.
@@ -64,6 +85,7 @@ pub(crate) fn is_moving(error: &RedisError) -> bool {
         error.kind(),
         ErrorKind::Server(
             ServerErrorKind::Moved
+                | ServerErrorKind::Ask
                 | ServerErrorKind::TryAgain
                 | ServerErrorKind::ClusterDown
                 | ServerErrorKind::MasterDown

@@ -4,8 +4,8 @@
 //! somebody else took in between is simply not there.
 
 use durable_core::provider::{
-    CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release,
-    SessionId,
+    ClaimedWork, CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance,
+    ReadyInstances, Release, SessionId,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 use futures::future::join_all;
@@ -13,7 +13,7 @@ use futures::future::join_all;
 use crate::codec::{failure_bytes, message_of};
 use crate::error::unexpected;
 use crate::keys::Partition;
-use crate::reply::Reply;
+use crate::reply::{Claimed, Reply};
 use crate::script::{self, Call};
 use crate::store::Store;
 
@@ -120,8 +120,7 @@ impl Store {
             let place = places.next().map_or(usize::MAX, |(place, _)| *place);
             match ready_instance(session, id.clone(), &mut reply) {
                 Ok(ready) => taken.push((place, ready)),
-                Err(ProviderError::Damaged { reason }) => self.stop(&id, reason).await?,
-                Err(error) => return Err(error),
+                Err(error) => self.stop(&id, error).await?,
             }
         }
         let mut broken = reply.list()?;
@@ -136,8 +135,23 @@ impl Store {
         Ok(taken)
     }
 
-    /// Stops an instance that cannot be read, and it alone.
-    async fn stop(&self, id: &InstanceId, reason: String) -> Result<(), ProviderError> {
+    /// Takes what of claimed work can be read; instances of the rest are stopped. One that
+    /// cannot be stopped now is met again when this session is over: the sound work is in
+    /// its hands and must not get lost.
+    pub(crate) async fn readable(&self, claimed: Claimed) -> Vec<ClaimedWork> {
+        for (id, error) in claimed.damaged {
+            if let Err(error) = self.stop(&id, error).await {
+                tracing::error!(instance = %id, %error, "a damaged instance was not stopped");
+            }
+        }
+        claimed.work
+    }
+
+    /// Stops an instance of which something cannot be read, and it alone.
+    async fn stop(&self, id: &InstanceId, error: ProviderError) -> Result<(), ProviderError> {
+        let ProviderError::Damaged { reason } = error else {
+            return Err(error);
+        };
         tracing::error!(instance = %id, reason, "an instance is damaged and was stopped");
         let failure = Failure::new(FailureKind::CorruptHistory, reason);
         let _ = self.suspend(id, failure).await?;

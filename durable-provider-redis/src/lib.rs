@@ -29,8 +29,8 @@
 //!   what that risks. A replica that takes over lacks what it had not received:
 //!   [`RedisOptions::wait_replicas`] waits for it, and a write that too few replicas have is
 //!   [`Unknown`](durable_core::provider::ProviderError::Unknown).
-//! - **One script per commit.** A turn is one Lua script that checks everything before it
-//!   writes anything: lease and session, tail of the history (an entry's id in its stream is
+//! - **One script per commit.** A turn is one run of a Lua script (which several turns share
+//!   when many are on their way) that checks everything before it writes anything: lease and session, tail of the history (an entry's id in its stream is
 //!   its event id, so the server itself refuses a second one), commit id. Every key is
 //!   declared, so a cluster may move slots while nodes work.
 //! - **The server's clock.** Leases and timers go by it; what nodes believe about the time
@@ -52,13 +52,17 @@
 //! created. A message to another partition is written to an outbox in the sender's commit
 //! and delivered once, in order, by whichever node comes first. A commit claims work of its
 //! own partition only; [`fetch_work`](durable_core::provider::Provider::fetch_work) looks at
-//! all of them, oldest first. While a slot migrates, calls for it are
-//! [`Unavailable`](durable_core::provider::ProviderError::Unavailable) for a moment.
+//! all of them, oldest first. While a slot migrates, its partition stands still: calls for it
+//! wait, and after two seconds they are
+//! [`Unavailable`](durable_core::provider::ProviderError::Unavailable), which says that
+//! nothing happened. Nothing is lost or done twice, and a node that asks all partitions for
+//! what is ready waits as long.
 //!
 //! # Who may talk to the server
 //!
-//! Use `rediss://` (TLS, checked against the usual roots) and a user of its own. It needs
-//! these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
+//! Use `rediss://` (TLS, checked against the usual roots or against your own,
+//! [`RedisOptions::tls`], where a client's certificate is given, too) and a user of its own.
+//! It needs these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
 //!
 //! ```text
 //! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:bell
@@ -88,6 +92,7 @@ mod codec;
 mod commit;
 mod connection;
 mod error;
+mod group;
 mod handout;
 mod keys;
 mod listener;
@@ -103,9 +108,11 @@ mod script;
 mod session;
 mod store;
 mod timer;
+mod tls;
 mod turn;
 mod wake;
 mod work;
 
 pub use options::{ClockSource, Durability, RedisOptions};
 pub use provider::RedisProvider;
+pub use tls::{RedisIdentity, RedisTls};

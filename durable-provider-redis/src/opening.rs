@@ -26,6 +26,13 @@ const MOST_PARTITIONS: usize = 1_024;
 /// A cluster can grow to this many primaries without a new store.
 const CLUSTER_PARTITIONS: usize = 32;
 
+/// Whether a store that is not there is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    IsAnError,
+    IsCreated,
+}
+
 /// An open store and its tasks, which end with it.
 #[derive(Debug)]
 pub(crate) struct Backend {
@@ -42,7 +49,11 @@ impl Drop for Backend {
 }
 
 impl Backend {
-    pub(crate) async fn open(urls: &[&str], options: RedisOptions) -> Result<Self, ProviderError> {
+    pub(crate) async fn open(
+        urls: &[&str],
+        options: RedisOptions,
+        missing: Missing,
+    ) -> Result<Self, ProviderError> {
         check_options(&options)?;
         let nodes = Nodes::new(urls, &options)?;
         let (_, mut first) = nodes.any(&options).await?;
@@ -53,7 +64,10 @@ impl Backend {
         if let Some(connection) = link.cluster() {
             check_primaries(connection, &options).await?;
         }
-        let partitions = settle_partitions(&link, is_cluster, &options).await?;
+        if missing == Missing::IsCreated {
+            record_store(&link, is_cluster, &options).await?;
+        }
+        let partitions = recorded_partitions(&link, &options).await?;
         let board = Arc::new(Board::default());
         let store = Arc::new(Store::new(nodes, link, partitions, options, board));
         let (ready, is_ready) = oneshot::channel();
@@ -167,25 +181,38 @@ impl redis::aio::ConnectionLike for OneNode {
     }
 }
 
-/// Records the number of partitions of a new store, or checks that of an old one.
-async fn settle_partitions(
+/// Records the format and the number of partitions of a store that is new.
+async fn record_store(
     link: &Link,
     is_cluster: bool,
     options: &RedisOptions,
-) -> Result<usize, ProviderError> {
-    let key = store_key(&options.prefix);
+) -> Result<(), ProviderError> {
     let default = if is_cluster { CLUSTER_PARTITIONS } else { 1 };
     let wanted = options.partitions.unwrap_or(default);
     for (field, value) in [("format", FORMAT as usize), ("partitions", wanted)] {
         let mut command = redis::cmd("HSETNX");
-        command.arg(&key).arg(field).arg(value);
-        send(link, &command).await?;
+        command
+            .arg(store_key(&options.prefix))
+            .arg(field)
+            .arg(value);
+        send(link, &command, Effect::Writes).await?;
     }
+    Ok(())
+}
+
+/// The number of partitions of the store, which must be one that this release reads.
+async fn recorded_partitions(link: &Link, options: &RedisOptions) -> Result<usize, ProviderError> {
     let mut command = redis::cmd("HGETALL");
-    command.arg(&key);
+    command.arg(store_key(&options.prefix));
+    let answer = send(link, &command, Effect::Reads).await?;
     let recorded: BTreeMap<String, u64> =
-        redis::FromRedisValue::from_redis_value(send(link, &command).await?)
-            .map_err(error::unexpected)?;
+        redis::FromRedisValue::from_redis_value(answer).map_err(error::unexpected)?;
+    if recorded.is_empty() {
+        return unusable(format!(
+            "there is no store with the prefix `{}`; nothing was created",
+            options.prefix
+        ));
+    }
     let recorded = |field: &str| recorded.get(field).copied().unwrap_or(0);
     if recorded("format") != FORMAT {
         return unusable(format!(
@@ -204,9 +231,9 @@ async fn settle_partitions(
     }
 }
 
-async fn send(link: &Link, command: &redis::Cmd) -> Result<Value, ProviderError> {
+async fn send(link: &Link, command: &redis::Cmd, effect: Effect) -> Result<Value, ProviderError> {
     let answer = link.send(command).await;
-    answer.map_err(|error| error::of_call(&error, Effect::Writes))
+    answer.map_err(|error| error::of_call(&error, effect))
 }
 
 fn unusable<T>(reason: String) -> Result<T, ProviderError> {

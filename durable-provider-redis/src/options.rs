@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use durable_core::Limits;
 
+use crate::tls::RedisTls;
+
 /// What the server's settings must promise before the store is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
@@ -67,6 +69,8 @@ pub struct RedisOptions {
     pub wait_bound: Duration,
     /// Whether another host may be spoken to without TLS.
     pub allow_plaintext: bool,
+    /// Whom to trust at `rediss://` addresses, and who to be there.
+    pub tls: RedisTls,
     /// How long a connection may take to be made.
     pub connect_bound: Duration,
     /// How long an answer may take. After that a write may or may not have happened.
@@ -92,6 +96,7 @@ impl Default for RedisOptions {
             wait_replicas: 0,
             wait_bound: Duration::from_secs(1),
             allow_plaintext: false,
+            tls: RedisTls::default(),
             connect_bound: Duration::from_secs(3),
             response_bound: Duration::from_secs(10),
             poll_bound: Duration::from_secs(5),

@@ -13,7 +13,7 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
 
-use crate::opening::Backend;
+use crate::opening::{Backend, Missing};
 use crate::options::RedisOptions;
 use crate::store::Store;
 
@@ -52,7 +52,20 @@ impl RedisProvider {
     /// As [`open`](Self::open), with these options. Of a cluster give several nodes: one
     /// that answers is enough.
     pub async fn open_with(urls: &[&str], options: RedisOptions) -> Result<Self, ProviderError> {
-        let backend = Arc::new(Backend::open(urls, options).await?);
+        let backend = Backend::open(urls, options, Missing::IsCreated).await?;
+        let backend = Arc::new(backend);
+        Ok(Self { backend })
+    }
+
+    /// As [`open_with`](Self::open_with), where a store that is not there is
+    /// [`Unusable`](ProviderError::Unusable) and is not created: for looking into a store,
+    /// where a wrong address or prefix should not show as an empty one.
+    pub async fn open_existing(
+        urls: &[&str],
+        options: RedisOptions,
+    ) -> Result<Self, ProviderError> {
+        let backend = Backend::open(urls, options, Missing::IsAnError).await?;
+        let backend = Arc::new(backend);
         Ok(Self { backend })
     }
 
@@ -102,10 +115,10 @@ impl Provider for RedisProvider {
         self.at(now_ms).fetch_instances(session, max).await
     }
 
-    /// All turns are sent at once and share the server's sync; those of one instance follow
-    /// each other.
+    /// Turns share calls, and the server's sync, with others that are on their way; those of
+    /// one instance follow each other.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        self.store().commit_all(&turns).await
+        self.backend.store.commit_all(&turns).await
     }
 
     async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {

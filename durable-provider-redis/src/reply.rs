@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::vec;
 
+use durable_core::InstanceId;
 use durable_core::provider::{ClaimedWork, ProviderError, SessionId, WorkLease};
 use redis::Value;
 
@@ -77,10 +78,9 @@ impl Reply {
         }
     }
 
-    /// Work that was claimed by this session. An item that cannot be read is named and left
-    /// out: it stays in the session's hands, and the others go on.
-    pub(crate) fn claimed(&mut self, session: SessionId) -> Read<Vec<ClaimedWork>> {
-        let mut claimed = Vec::new();
+    /// Work that was claimed by this session, and what of it cannot be read.
+    pub(crate) fn claimed(&mut self, session: SessionId) -> Read<Claimed> {
+        let mut claimed = Claimed::default();
         while !self.is_empty() {
             let key = self.text()?;
             let lease = WorkLease {
@@ -91,18 +91,27 @@ impl Reply {
             let (attempt, crashes) = (self.number()?, self.number()?);
             let heartbeat = self.optional_text()?.map(Into::into);
             match item_of(format_args!("work item {key}"), &self.bytes()?) {
-                Ok(item) => claimed.push(ClaimedWork {
+                Ok(item) => claimed.work.push(ClaimedWork {
                     lease,
                     item,
                     attempt,
                     crashes,
                     heartbeat,
                 }),
-                Err(error) => tracing::error!(%error, "work cannot be run"),
+                Err(error) => claimed.damaged.push((lease.key.instance, error)),
             }
         }
         Ok(claimed)
     }
+}
+
+/// Work in a session's hands.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    pub(crate) work: Vec<ClaimedWork>,
+    /// Items that cannot be read stay in the session's hands; their instances are to be
+    /// stopped.
+    pub(crate) damaged: Vec<(InstanceId, ProviderError)>,
 }
 
 fn sort_of(value: &Value) -> &'static str {

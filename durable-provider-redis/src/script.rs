@@ -109,6 +109,23 @@ impl Args {
         self.push(if value { "1" } else { "0" })
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How large they are together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends others.
+    pub(crate) fn append(&mut self, others: &Self) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&others.bytes);
+        self.ends.extend(others.ends.iter().map(|end| start + end));
+    }
+
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |end| {

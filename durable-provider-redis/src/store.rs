@@ -10,6 +10,7 @@ use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect, unexpected};
+use crate::group::Group;
 use crate::keys::{Partition, bell_channel, partition_of};
 use crate::options::{ClockSource, RedisOptions};
 use crate::reply::Reply;
@@ -22,6 +23,8 @@ pub(crate) struct Store {
     pub(crate) nodes: Nodes,
     pub(crate) link: Link,
     pub(crate) partitions: Vec<Partition>,
+    /// Turns that wait, for each partition.
+    pub(crate) groups: Vec<Group>,
     pub(crate) options: RedisOptions,
     pub(crate) board: Arc<Board>,
     pub(crate) channel: String,
@@ -45,6 +48,7 @@ impl Store {
             nodes,
             link,
             partitions: (0..partitions).map(partition).collect(),
+            groups: (0..partitions).map(|_| Group::default()).collect(),
             channel: bell_channel(&options.prefix),
             options,
             board,

@@ -9,6 +9,7 @@ use durable_core::{EventId, HistoryEntry, Payload, Version};
 use crate::codec::{
     entry_bytes, failure_bytes, item_bytes, message_bytes, status_bytes, status_number,
 };
+use crate::group::PreparedTurn;
 use crate::keys::{Partition, call_text, queue_topic};
 use crate::script::{self, Args, Call};
 use crate::store::Store;
@@ -18,11 +19,14 @@ type Prepared<T> = Result<T, ProviderError>;
 /// How much work one commit hands out at most: what a script can answer in one list.
 const MAX_CLAIM: usize = 1_000;
 
-/// A turn as a call, in the order in which `commit.lua` reads it.
-pub(crate) fn prepare<'a>(store: &'a Store, turn: &TurnCommit) -> Prepared<Call<'a>> {
+/// A turn's part of a call, in the order in which `commit.lua` reads it.
+pub(crate) fn prepare(
+    store: &Store,
+    partition: &Partition,
+    turn: &TurnCommit,
+) -> Prepared<PreparedTurn> {
     check_request(turn)?;
     store.options.limits.check_turn(turn)?;
-    let partition = store.partition(&turn.lease.instance);
     let mut call = Call::new(&script::COMMIT, partition);
     identify(&mut call, turn);
     events(&mut call, turn)?;
@@ -32,7 +36,8 @@ pub(crate) fn prepare<'a>(store: &'a Store, turn: &TurnCommit) -> Prepared<Call<
     messages(store, &mut call, turn)?;
     call.args.flag(turn.keep_lease);
     work(&mut call, turn)?;
-    Ok(call)
+    let Call { keys, args, .. } = call;
+    Ok(PreparedTurn { keys, args })
 }
 
 fn identify(call: &mut Call<'_>, turn: &TurnCommit) {

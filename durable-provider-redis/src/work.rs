@@ -55,7 +55,8 @@ impl Store {
             batch.now_ms = batch.now_ms.max(reply.number()?);
             let due_ms = reply.maybe_time()?;
             batch.next_due_ms = batch.next_due_ms.into_iter().chain(due_ms).min();
-            claimed.insert(number, reply.list()?.claimed(session)?.into());
+            let work = self.readable(reply.list()?.claimed(session)?).await;
+            claimed.insert(number, work.into());
         }
         if let (0, Some(error)) = (batch.now_ms, away) {
             return Err(error);

@@ -370,6 +370,38 @@ async fn an_instance_with_a_damaged_message_is_stopped_and_others_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_instance_with_a_damaged_work_item_is_stopped_and_others_go_on() {
+    let server = Server::start();
+    let options = store_options();
+    let work = format!("{{{}:0}}:w", options.prefix);
+    let provider = server.open(options).await;
+    let session = session(&provider).await;
+    for id in ["damaged", "removed", "whole"] {
+        let _ = start(&provider, id).await.unwrap();
+        let turn = first_turn(&take(&provider, session).await).build();
+        let _ = commit(&provider, &turn).await.unwrap();
+    }
+    server.command(&format!("HSET {work} i1:2:damaged nonsense"));
+    assert_eq!(
+        server.command(&format!("HDEL {work} i1:2:removed")),
+        ":1\r\n"
+    );
+    let batch = provider.fetch_work(session, &[None], 9, NOW_MS);
+    let [only] = batch.await.unwrap().work.try_into().unwrap();
+    assert_eq!(only.lease.key.instance, "whole");
+    for id in ["damaged", "removed"] {
+        let record = provider.instance(&id.into()).await.unwrap().unwrap();
+        let InstanceStatus::Suspended { failure } = record.status else {
+            panic!("{record:?}");
+        };
+        let expected = format!("work item 1:2:{id}");
+        assert!(failure.message.contains(&expected), "{failure:?}");
+    }
+    let batch = provider.fetch_work(session, &[None], 9, NOW_MS);
+    assert_eq!(batch.await.unwrap().work, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nodes_outlive_a_server_that_is_away_for_a_while() {
     let mut server = Server::start();
     let options = RedisOptions {

@@ -139,6 +139,24 @@ async fn the_number_of_partitions_is_fixed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_not_there_is_not_made_by_looking() {
+    let server = Server::start();
+    let (url, options) = (server.url(), store_options());
+    let urls = [url.as_str()];
+    match RedisProvider::open_existing(&urls, options.clone()).await {
+        Err(ProviderError::Unusable { reason }) => {
+            let expected = format!("there is no store with the prefix `{}`", options.prefix);
+            assert!(reason.contains(&expected), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(server.command("DBSIZE"), ":0\r\n");
+    drop(server.open(options.clone()).await);
+    let existing = RedisProvider::open_existing(&urls, options).await.unwrap();
+    assert_eq!(existing.partitions(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn options_that_make_no_sense_are_refused() {
     let server = Server::start();
     for prefix in ["", "a{b", "}", &"x".repeat(129)] {

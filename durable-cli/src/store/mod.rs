@@ -107,11 +107,7 @@ impl Store {
                 })
             }
             Location::Url { scheme, rest } if redis::SCHEMES.contains(&scheme.as_str()) => {
-                let not_opened = |error| CliError::NotOpened {
-                    location: location.clone(),
-                    error,
-                };
-                let redis = redis::open(scheme, rest).await.map_err(not_opened)?;
+                let redis = redis::open(location, scheme, rest, missing).await?;
                 Ok(Self {
                     provider: Arc::new(redis),
                     backing: Backing::Redis,

@@ -1,6 +1,7 @@
 //! The same commands on a real Redis server.
 
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -23,13 +24,12 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(settings: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Taken and given back: the server refuses to start if somebody else is faster.
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = free_port();
         let child = Command::new("redis-server")
             .args([
                 "--port",
@@ -41,6 +41,7 @@ impl Server {
             ])
             .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
             .arg(folder.path())
+            .args(settings)
             .stdout(Stdio::null())
             .spawn()
             .expect("redis-server is needed: `apt-get install redis-server`");
@@ -90,6 +91,57 @@ impl Drop for Server {
     }
 }
 
+/// Taken and given back: a server refuses to start if somebody else is faster.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// Writes a certificate that is its own authority, and its key.
+fn write_identity(folder: &Path) -> [String; 2] {
+    let identity = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let pems = [identity.cert.pem(), identity.signing_key.serialize_pem()];
+    let paths = ["me.pem", "me.key"].map(|name| folder.join(name));
+    for (path, pem) in paths.iter().zip(pems) {
+        std::fs::write(path, pem).unwrap();
+    }
+    paths.map(|path| path.to_str().unwrap().to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_behind_tls_is_looked_into_by_whoever_has_the_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key] = write_identity(folder.path());
+    let port = free_port().to_string();
+    let server = Server::with(
+        &[
+            ["--tls-port", &port, "--tls-ca-cert-file", &cert],
+            ["--tls-cert-file", &cert, "--tls-key-file", &key],
+        ]
+        .concat(),
+    );
+    let node = server.node().await;
+    node.client()
+        .start(QUICK, "q-1", &4)
+        .await
+        .unwrap()
+        .wait()
+        .await
+        .unwrap();
+    node.shutdown(Duration::from_secs(5)).await;
+
+    let url = format!("rediss://127.0.0.1:{port}?prefix=shop");
+    let listed = |url: &str| durable(&["-s", url, "list"]);
+    let all = format!("{url}&ca={cert}&cert={cert}&key={key}");
+    assert!(listed(&all).done().contains("q-1"));
+    let told = listed(&url).refused();
+    assert!(told.contains("TLS: invalid peer certificate"), "{told}");
+    let told = listed(&format!("{url}&ca={cert}")).refused();
+    assert!(told.contains("CertificateRequired"), "{told}");
+    let told = listed(&format!("{url}&ca={cert}.missing")).refused();
+    assert!(told.contains("me.pem.missing"), "{told}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_on_redis_is_looked_into_and_steered() {
     let server = Server::start();
@@ -134,7 +186,12 @@ async fn a_store_on_redis_is_looked_into_and_steered() {
         json!({ "meant": 1, "removed": 1 })
     );
     let other = format!("{}?prefix=other", server.url());
-    durable(&["-s", &other, "import", file.to_str().unwrap()]).done();
+    let told = durable(&["-s", &other, "list"]).refused();
+    assert!(told.contains("no store with the prefix `other`"), "{told}");
+    let file = file.to_str().unwrap();
+    let told = durable(&["-s", &other, "import", file]).refused();
+    assert!(told.contains("no store with the prefix `other`"), "{told}");
+    durable(&["-s", &other, "import", "--create", file]).done();
     assert_eq!(durable(&["-s", &other, "export", "q-1"]).done(), export);
 }
 

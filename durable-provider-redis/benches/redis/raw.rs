@@ -85,7 +85,8 @@ impl Raw {
         let mut keys = instance_keys(id);
         keys.extend([history(id), history(id)]);
         keys.extend(["{raw:0}:q".to_owned(), "{raw:0}:d".to_owned()]);
-        let mut call = self.commit.call(&keys);
+        // The arguments of the one turn, of which the script wants the number first.
+        let mut call = Cmd::new();
         call.arg(id).arg(&self.session).arg(&held.token);
         call.arg(format!("{turn:032x}")).arg(1).arg(2 * turn);
         call.arg(2).arg(&ENTRY[..]).arg(&ENTRY[..]).arg("-");
@@ -116,7 +117,14 @@ impl Raw {
                 .arg(1)
                 .arg(&ITEM[..]),
         };
-        call
+        let mut commit = self.commit.call(&keys);
+        commit.arg(1).arg(keys.len()).arg(call.args_iter().count());
+        for argument in call.args_iter() {
+            if let redis::Arg::Simple(bytes) = argument {
+                commit.arg(bytes);
+            }
+        }
+        commit
     }
 
     async fn pipelines(&mut self, calls: &[Cmd]) -> Vec<Value> {
@@ -216,7 +224,7 @@ fn history(id: &str) -> String {
 }
 
 fn assert_done(answer: &Value) {
-    assert_eq!(text(&list(answer)[0]), "DONE");
+    assert_eq!(text(&list(&list(answer)[1])[0]), "DONE");
 }
 
 fn list(value: &Value) -> &[Value] {

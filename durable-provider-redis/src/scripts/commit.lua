@@ -1,192 +1,197 @@
--- One turn, all of it or nothing.
--- KEYS: base, the instance (record, inbox, message ids), its history, the history of
--- its next execution, three per local target, two per queue.
+-- Turns, one after the other, each of them all or nothing: one that is refused leaves
+-- nothing and hinders no other.
+-- KEYS: base, then for each turn: the instance (record, inbox, message ids), its history,
+-- the history of its next execution, three per local target, two per queue.
 
-local OWN = BASE_KEYS + 1
 if has_late_session() then return { 'LATE' } end
 
-local id, session, token, commit_id = arg(), arg(), arg(), arg()
-local execution, tail = arg(), arg()
-local it = open_instance(id, OWN)
-local history, next_history = KEYS[OWN + 3], KEYS[OWN + 4]
+local function commit_turn(own)
+  local id, session, token, commit_id = arg(), arg(), arg(), arg()
+  local execution, tail = arg(), arg()
+  local it = open_instance(id, own)
+  local history, next_history = KEYS[own + 3], KEYS[own + 4]
 
-if not it.exists then return { 'FENCED' } end
-local last = call('HMGET', it.key, 'ci', 'cx', 'bl')
-if last[1] == commit_id then
-  local answer = cmsgpack.unpack(last[2])
-  table.insert(answer, 1, 'AGAIN')
+  if not it.exists then return { 'FENCED' } end
+  if it.ci == commit_id then
+    local answer = cmsgpack.unpack(call('HGET', it.key, 'cx'))
+    table.insert(answer, 1, 'AGAIN')
+    return answer
+  end
+  if it.sid ~= session or it.tok ~= token or not is_live(session) then return { 'FENCED' } end
+  if it.ex ~= execution or it.le ~= tail then return { 'CONFLICT', it.ex, it.le } end
+  local stored = call('XLEN', history)
+  if stored ~= tonumber(tail) then return { 'BROKEN', text(stored) } end
+  local was_blocked = it.bl
+
+  -- History.
+  local function append(stream, after, count)
+    for i = 1, count do call('XADD', stream, text(after + i) .. '-0', 'e', arg()) end
+    return text(after + count)
+  end
+  put(it, 'le', append(history, tonumber(tail), number_arg()))
+  local next_execution = optional_arg()
+  if next_execution then
+    put(it, 'le', append(next_history, 0, number_arg()))
+    put(it, 'ex', next_execution)
+    ring('i' .. id)
+  end
+
+  -- Inbox.
+  drop(it, 'mr')
+  drop(it, 'cr')
+  for _ = 1, number_arg() do
+    local seq = arg()
+    local entry = call('XRANGE', it.inbox, seq, seq)[1]
+    if entry then
+      call('XDEL', it.inbox, entry[1])
+      if call('HGET', it.ids, entry[2][2]) == seq then call('HDEL', it.ids, entry[2][2]) end
+    end
+  end
+
+  -- Work that goes.
+  local function key_of(work) return work .. ':' .. id end
+  local removed = {}
+  local function forget_work(work)
+    remove_work(work)
+    removed[#removed + 1] = work_marker(work.key)
+  end
+  local function cancel_work(work)
+    if not work then return end
+    if not work.holder then return forget_work(work) end
+    if work.is_cancelled then return end
+    work.is_cancelled = true
+    write_work(work)
+    call('ZADD', K.cancelled, 0, of_session(work.holder, work.key))
+  end
+  for _ = 1, number_arg() do
+    local work = read_work(key_of(arg()))
+    if work then forget_work(work) end
+  end
+  for _ = 1, number_arg() do cancel_work(read_work(key_of(arg()))) end
+
+  -- Timers.
+  local timer_count = number_arg()
+  local first_due = timer_count > 0 and tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
+  for _ = 1, timer_count do
+    local timer, fire_at = arg(), arg()
+    if call('HEXISTS', it.key, 't:' .. timer) == 0 then
+      local set = padded(next_number()) .. ':' .. fire_at
+      call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. id)
+      put(it, 't:' .. timer, set)
+      if not first_due or tonumber(fire_at) < first_due then ring('t') end
+    end
+  end
+  save_instance(it)
+  for _ = 1, number_arg() do cancel_timer(it, arg()) end
+
+  -- The record.
+  put(it, 'ua', text(now))
+  local name, version = optional_arg(), optional_arg()
+  if name then
+    put(it, 'nm', name)
+    put(it, 'vr', version)
+  end
+  local status_kind = optional_arg()
+  if status_kind then
+    put(it, 'sk', status_kind)
+    put(it, 'st', arg())
+    ring('i' .. id)
+  end
+  local custom_status = optional_arg()
+  if custom_status then
+    put(it, 'cu', custom_status)
+    ring('i' .. id)
+  end
+  local not_before = optional_arg()
+  if not_before then put(it, 'nb', not_before) end
+  local blocked = optional_arg()
+  if blocked ~= was_blocked then ring('i' .. id) end
+  if blocked then put(it, 'bl', blocked) else drop(it, 'bl') end
+  if is_ended(it) then
+    for _, field in ipairs(call('HKEYS', it.key)) do
+      local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
+      if sort == 't:' then cancel_timer(it, rest) end
+      if sort == 'w:' then cancel_work(read_work(key_of(rest))) end
+    end
+  end
+
+  -- Messages.
+  local targets = { [id] = it }
+  local target_count = number_arg()
+  for i = 1, target_count do
+    local target = arg()
+    targets[target] = targets[target] or open_instance(target, own + 5 + 3 * (i - 1))
+  end
+  for _ = 1, number_arg() do
+    local target, message_id, bytes, is_start = targets[arg()], arg(), arg(), arg()
+    local start = is_start == '1' and start_args()
+    if target.exists then
+      put_message(target, message_id, bytes)
+    elseif start then
+      begin_execution(target, start, message_id, bytes)
+    end
+  end
+  for _ = 1, number_arg() do
+    local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
+    call('XADD', K.outbox, next_number() .. '-0', 'p', partition, 't', target, 'id', message_id, 'm', bytes)
+    ring('o')
+  end
+  for target_id, target in pairs(targets) do
+    if target_id ~= id and target.exists then save_instance(target) end
+  end
+
+  -- The lease.
+  local keeps = arg() == '1' and it.sk ~= SUSPENDED
+  local has_messages = '0'
+  if keeps then
+    if refresh(it) then has_messages = '1' end
+  else
+    free_instance(it)
+  end
+
+  -- Claims: the oldest that are ready, then new ones, which then never see a queue.
+  local queue_count = number_arg()
+  open_queues(own + 5 + 3 * target_count, queue_count)
+  local max, wanted, is_wanted = number_arg(), {}, {}
+  for i = 1, number_arg() do
+    wanted[i] = queues[number_arg()]
+    is_wanted[wanted[i].name] = true
+  end
+  local claimed = {}
+  local free = max - claim_oldest(wanted, max, session, claimed)
+  for _ = 1, number_arg() do
+    local work_id, queue, item = arg(), queues[number_arg()], arg()
+    local key = key_of(work_id)
+    if not is_ended(it) and call('HEXISTS', K.work, 's' .. key) == 0 then
+      local work = { key = key, failures = 0, crashes = 0, queue = queue.name }
+      if free > 0 and is_wanted[queue.name] then
+        claim_work(work, session, claimed, item)
+        free = free - 1
+      else
+        queue_work(work, queue, 0)
+      end
+      call('HSET', K.work, 's' .. key, work_state(work), 'i' .. key, item)
+      put(it, work_marker(key), '1')
+    end
+  end
+  for _, marker in ipairs(removed) do
+    if not it.set[marker] then it.unset[marker] = true end
+  end
+
+  local answer = { text(now), has_messages, unpack(claimed) }
+  put(it, 'ci', commit_id)
+  put(it, 'cx', cmsgpack.pack(answer))
+  save_instance(it)
+  table.insert(answer, 1, 'DONE')
   return answer
 end
-if it.sid ~= session or it.tok ~= token or not is_live(session) then return { 'FENCED' } end
-if it.ex ~= execution or it.le ~= tail then return { 'CONFLICT', it.ex, it.le } end
-local newest = call('XREVRANGE', history, '+', '-', 'COUNT', 1)[1]
-if (newest and newest[1] or '0-0') ~= tail .. '-0' then
-  return { 'BROKEN', newest and newest[1] or '0-0' }
-end
 
--- History.
-local function append(stream, after, count)
-  for i = 1, count do call('XADD', stream, text(after + i) .. '-0', 'e', arg()) end
-  return text(after + count)
-end
-put(it, 'le', append(history, tonumber(tail), number_arg()))
-local next_execution = optional_arg()
-if next_execution then
-  put(it, 'le', append(next_history, 0, number_arg()))
-  put(it, 'ex', next_execution)
-  ring('i' .. id)
-end
-
--- Inbox.
-drop(it, 'mr')
-drop(it, 'cr')
+-- A turn that is refused may leave arguments unread: it says how many it has.
+local reply, own = { 'OK' }, BASE_KEYS + 1
 for _ = 1, number_arg() do
-  local seq = arg()
-  local entry = call('XRANGE', it.inbox, seq, seq)[1]
-  if entry then
-    call('XDEL', it.inbox, entry[1])
-    if call('HGET', it.ids, entry[2][2]) == seq then call('HDEL', it.ids, entry[2][2]) end
-  end
+  local keys, arguments = number_arg(), number_arg()
+  local next_place = place + arguments
+  reply[#reply + 1] = commit_turn(own)
+  place, own = next_place, own + keys
 end
-
--- Work that goes.
-local function key_of(work) return work .. ':' .. id end
-local removed = {}
-local function forget_work(work)
-  remove_work(work)
-  removed[#removed + 1] = work_marker(work.key)
-end
-local function cancel_work(work)
-  if not work then return end
-  if not work.holder then return forget_work(work) end
-  if work.is_cancelled then return end
-  work.is_cancelled = true
-  write_work(work)
-  call('ZADD', K.cancelled, 0, of_session(work.holder, work.key))
-end
-for _ = 1, number_arg() do
-  local work = read_work(key_of(arg()))
-  if work then forget_work(work) end
-end
-for _ = 1, number_arg() do cancel_work(read_work(key_of(arg()))) end
-
--- Timers.
-local first_due = tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
-local new_timers = {}
-for _ = 1, number_arg() do
-  local timer, fire_at = arg(), arg()
-  if call('HEXISTS', it.key, 't:' .. timer) == 0 then
-    local set = padded(next_number()) .. ':' .. fire_at
-    call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. id)
-    put(it, 't:' .. timer, set)
-    if not first_due or tonumber(fire_at) < first_due then ring('t') end
-  end
-end
-save_instance(it)
-for _ = 1, number_arg() do cancel_timer(it, arg()) end
-
--- The record.
-put(it, 'ua', text(now))
-local name, version = optional_arg(), optional_arg()
-if name then
-  put(it, 'nm', name)
-  put(it, 'vr', version)
-end
-local status_kind = optional_arg()
-if status_kind then
-  put(it, 'sk', status_kind)
-  put(it, 'st', arg())
-  ring('i' .. id)
-end
-local custom_status = optional_arg()
-if custom_status then
-  put(it, 'cu', custom_status)
-  ring('i' .. id)
-end
-local not_before = optional_arg()
-if not_before then put(it, 'nb', not_before) end
-local blocked = optional_arg()
-if blocked ~= last[3] then ring('i' .. id) end
-if blocked then
-  put(it, 'bl', blocked)
-else
-  it.bl = last[3]
-  drop(it, 'bl')
-end
-if is_ended(it) then
-  for _, field in ipairs(call('HKEYS', it.key)) do
-    local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
-    if sort == 't:' then cancel_timer(it, rest) end
-    if sort == 'w:' then cancel_work(read_work(key_of(rest))) end
-  end
-end
-
--- Messages.
-local targets = { [id] = it }
-local target_count = number_arg()
-for i = 1, target_count do
-  local target = arg()
-  targets[target] = targets[target] or open_instance(target, OWN + 5 + 3 * (i - 1))
-end
-for _ = 1, number_arg() do
-  local target, message_id, bytes, is_start = targets[arg()], arg(), arg(), arg()
-  local start = is_start == '1' and start_args()
-  if target.exists then
-    put_message(target, message_id, bytes)
-  elseif start then
-    begin_execution(target, start, message_id, bytes)
-  end
-end
-for _ = 1, number_arg() do
-  local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
-  call('XADD', K.outbox, next_number() .. '-0', 'p', partition, 't', target, 'id', message_id, 'm', bytes)
-  ring('o')
-end
-for target_id, target in pairs(targets) do
-  if target_id ~= id and target.exists then save_instance(target) end
-end
-
--- The lease.
-local keeps = arg() == '1' and it.sk ~= SUSPENDED
-local has_messages = '0'
-if keeps then
-  if refresh(it) then has_messages = '1' end
-else
-  free_instance(it)
-end
-
--- Claims: the oldest that are ready, then new ones, which then never see a queue.
-local queue_count = number_arg()
-open_queues(OWN + 5 + 3 * target_count, queue_count)
-local max, wanted, is_wanted = number_arg(), {}, {}
-for i = 1, number_arg() do
-  wanted[i] = queues[number_arg()]
-  is_wanted[wanted[i].name] = true
-end
-local claimed = {}
-local free = max - claim_oldest(wanted, max, session, claimed)
-for _ = 1, number_arg() do
-  local work_id, queue, item = arg(), queues[number_arg()], arg()
-  local key = key_of(work_id)
-  if not is_ended(it) and call('HEXISTS', K.work, 's' .. key) == 0 then
-    local work = { key = key, failures = 0, crashes = 0, queue = queue.name }
-    if free > 0 and is_wanted[queue.name] then
-      claim_work(work, session, claimed, item)
-      free = free - 1
-    else
-      queue_work(work, queue, 0)
-    end
-    call('HSET', K.work, 's' .. key, work_state(work), 'i' .. key, item)
-    put(it, work_marker(key), '1')
-  end
-end
-for _, marker in ipairs(removed) do
-  if not it.set[marker] then it.unset[marker] = true end
-end
-
-local answer = { text(now), has_messages, unpack(claimed) }
-put(it, 'ci', commit_id)
-put(it, 'cx', cmsgpack.pack(answer))
-save_instance(it)
-table.insert(answer, 1, 'DONE')
-return finish(answer)
+return finish(reply)

@@ -26,8 +26,8 @@ local function optional_arg()
   if string.byte(value) == 43 then return string.sub(value, 2) end
   return false
 end
-local function text(number) return string.format('%.0f', number) end
-local function padded(number) return string.format('%017.0f', tonumber(number)) end
+local function text(number) return string.format('%d', number) end
+local function padded(number) return string.format('%017d', tonumber(number)) end
 
 -- Time: the server's, or the caller's in tests, and then never backwards.
 local clock = call('TIME')
@@ -80,9 +80,13 @@ local function has_late_session()
   local first = call('ZRANGE', K.sessions, 0, 0, 'WITHSCORES')
   return first[1] and tonumber(first[2]) <= now
 end
+local live = {}
 local function is_live(session)
-  local late_at = call('ZSCORE', K.sessions, session)
-  return late_at and tonumber(late_at) > now
+  if live[session] == nil then
+    local late_at = call('ZSCORE', K.sessions, session)
+    live[session] = late_at and tonumber(late_at) > now
+  end
+  return live[session]
 end
 local function of_session(session, rest) return padded(session) .. ':' .. rest end
 -- The first member of a set that belongs to a session.
@@ -92,7 +96,7 @@ local function first_of_session(set, session)
 end
 
 -- Instances.
-local FIELDS = { 'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm' }
+local FIELDS = { 'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl' }
 local function open_instance(id, first_key)
   local it = { id = id, key = KEYS[first_key], inbox = KEYS[first_key + 1], ids = KEYS[first_key + 2] }
   it.set, it.unset = {}, {}
@@ -261,7 +265,8 @@ local queues = {}
 local function open_queues(first_key, count)
   for i = 1, count do
     local name = arg()
-    local queue = { name = name, stream = KEYS[first_key + 2 * i - 2], delayed = KEYS[first_key + 2 * i - 1] }
+    local queue = queues[name]
+      or { name = name, stream = KEYS[first_key + 2 * i - 2], delayed = KEYS[first_key + 2 * i - 1] }
     queues[i], queues[name] = queue, queue
   end
 end
@@ -283,6 +288,7 @@ end
 -- Puts an item into its queue, from this time on.
 local function queue_work(work, queue, not_before)
   work.holder, work.token = false, next_number()
+  queue.is_empty = false
   if not_before > now then
     call('ZADD', queue.delayed, text(not_before), padded(work.token) .. ':' .. work.key)
   else
@@ -313,15 +319,20 @@ local function claim_work(work, session, claimed, item)
   claimed[at + 3], claimed[at + 4] = tostring(work.failures + 1), tostring(work.crashes)
   local heartbeat = not item and call('HGET', K.work, 'b' .. work.key)
   claimed[at + 5] = heartbeat and '+' .. heartbeat or '-'
-  claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key)
+  claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key) or ''
 end
 -- What is ready in a queue, without what was taken or cancelled since: number, time, key.
+-- A queue in which this script found nothing is not looked at again before it adds to it.
 local function ready_entries(queue, count)
+  if queue.is_empty then return {} end
   promote(queue)
   local found, from = {}, '-'
   while #found < count do
     local entries = call('XRANGE', queue.stream, from, '+', 'COUNT', math.min(count, 500))
-    if #entries == 0 then break end
+    if #entries == 0 then
+      queue.is_empty = #found == 0
+      break
+    end
     for _, entry in ipairs(entries) do
       local number = string.match(entry[1], '^%d+')
       local work = read_work(entry[2][2])

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use durable_provider_redis::{RedisOptions, RedisProvider};
 
 use super::server::{DURABLE, Server, free_port};
+use super::tls::{Authority, Clients};
 
 const SLOTS: u32 = 16_384;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -13,34 +14,65 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Cluster {
     pub(crate) primaries: Vec<Server>,
+    urls: Vec<String>,
+}
+
+/// A primary before it knows the others: its port for clients of the cluster, and its bus.
+struct Primary {
+    server: Server,
+    port: u16,
+    bus: u16,
 }
 
 impl Cluster {
     /// A cluster that has formed.
     pub(crate) fn start(primaries: usize) -> Self {
-        let started: Vec<(Server, u16)> = (0..primaries).map(|_| primary()).collect();
-        let count = u32::try_from(primaries).unwrap();
-        for ((server, _), number) in started.iter().zip(0..) {
+        let settings = DURABLE.map(str::to_owned);
+        let primaries = (0..primaries).map(|_| {
+            let (server, bus) = primary(&settings);
+            let port = server.port();
+            Primary { server, port, bus }
+        });
+        Self::form("redis", primaries.collect())
+    }
+
+    /// As [`start`](Self::start), where everybody speaks TLS and shows a certificate.
+    pub(crate) fn start_with_tls(primaries: usize, authority: &Authority) -> Self {
+        let primaries = (0..primaries).map(|_| {
+            let port = free_port();
+            let mut settings = authority.settings(port, Clients::WithCertificate);
+            settings.extend(["--tls-cluster", "yes"].map(str::to_owned));
+            let (server, bus) = primary(&settings);
+            Primary { server, port, bus }
+        });
+        Self::form("rediss", primaries.collect())
+    }
+
+    fn form(scheme: &str, primaries: Vec<Primary>) -> Self {
+        let count = u32::try_from(primaries.len()).unwrap();
+        for (primary, number) in primaries.iter().zip(0..) {
             let (first, next) = (number * SLOTS / count, (number + 1) * SLOTS / count);
+            let server = &primary.server;
             server.command(&format!("CLUSTER ADDSLOTSRANGE {first} {}", next - 1));
-            for (other, bus) in &started {
-                server.command(&format!("CLUSTER MEET 127.0.0.1 {} {bus}", other.port()));
+            for Primary { port, bus, .. } in &primaries {
+                server.command(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
             }
         }
+        let url = |primary: &Primary| format!("{scheme}://127.0.0.1:{}", primary.port);
         let cluster = Self {
-            primaries: started.into_iter().map(|(server, _)| server).collect(),
+            urls: primaries.iter().map(url).collect(),
+            primaries: primaries.into_iter().map(|it| it.server).collect(),
         };
         cluster.wait_until_formed();
         cluster
     }
 
     pub(crate) fn urls(&self) -> Vec<String> {
-        self.primaries.iter().map(Server::url).collect()
+        self.urls.clone()
     }
 
     pub(crate) async fn open(&self, options: RedisOptions) -> RedisProvider {
-        let urls = self.urls();
-        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        let urls: Vec<&str> = self.urls.iter().map(String::as_str).collect();
         RedisProvider::open_with(&urls, options).await.unwrap()
     }
 
@@ -58,10 +90,10 @@ impl Cluster {
     }
 }
 
-fn primary() -> (Server, u16) {
+fn primary(settings: &[String]) -> (Server, u16) {
     let bus = free_port();
     let bus_text = bus.to_string();
-    let mut settings = DURABLE.to_vec();
+    let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     settings.extend(["--cluster-enabled", "yes", "--cluster-port", &bus_text]);
     settings.extend(["--cluster-node-timeout", "2000"]);
     (Server::with(&settings), bus)

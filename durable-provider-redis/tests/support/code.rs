@@ -1,6 +1,7 @@
 //! Code to run, nodes that run it, and an audit of what is stored.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
@@ -22,7 +23,11 @@ pub(crate) const PARENT: Orchestration<u64, u64> = Orchestration::new("parent");
 /// What a gated one waits for.
 pub(crate) const GO: EventName<u64> = EventName::new("go");
 
+/// How often this process has added.
+pub(crate) static ADDED: AtomicU64 = AtomicU64::new(0);
+
 async fn add(_: ActivityContext, number: u64) -> Result<u64, Failure> {
+    ADDED.fetch_add(1, Ordering::Relaxed);
     Ok(number + 1)
 }
 

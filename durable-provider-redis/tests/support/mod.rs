@@ -2,5 +2,8 @@
 
 pub(crate) mod cluster;
 pub(crate) mod code;
+pub(crate) mod log;
+pub(crate) mod migration;
 pub(crate) mod proxy;
 pub(crate) mod server;
+pub(crate) mod tls;
