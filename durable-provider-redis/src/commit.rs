@@ -52,6 +52,7 @@ impl Store {
                 last_event_id: EventId::new(reply.number()?),
             },
             "BROKEN" => return Err(broken(turn, &reply.text()?)),
+            "FAILED" => return Err(failed(turn, &reply.text()?)),
             other => return Err(unexpected(format_args!("`{other}` from commit"))),
         };
         let applied = matches!(
@@ -81,6 +82,16 @@ impl Store {
         turn.new_messages
             .iter()
             .any(|outgoing| self.partition(&outgoing.target).number != own)
+    }
+}
+
+/// A command failed inside the turn: for a key that holds something else, or for a reason
+/// that nobody foresaw, after which only a look can tell.
+fn failed(turn: &TurnCommit, error: &str) -> ProviderError {
+    let reason = format!("a commit of `{}`: {error}", turn.lease.instance);
+    match error.starts_with("WRONGTYPE") {
+        true => ProviderError::Damaged { reason },
+        false => ProviderError::Unknown { reason },
     }
 }
 

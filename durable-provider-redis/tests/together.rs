@@ -5,7 +5,7 @@
 mod support;
 
 use durable_core::provider::{
-    CommitOutcome, IdReuse, Provider, ReadyInstance, SessionOptions, TurnCommit,
+    CommitOutcome, IdReuse, Provider, ProviderError, ReadyInstance, SessionOptions, TurnCommit,
 };
 use durable_core::{EventId, ExecutionId};
 use durable_provider_redis::RedisProvider;
@@ -91,4 +91,32 @@ async fn turns_that_share_a_call_are_answered_one_by_one() {
     }
     assert_eq!(answers.len(), INSTANCES);
     audit(&provider).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_keys_were_replaced_fails_alone_and_is_named() {
+    let server = Server::start();
+    let options = store_options();
+    let prefix = options.prefix.clone();
+    let provider = server.open(options).await;
+    let ready = handed_out(&provider).await;
+    server.command(&format!("SET {{{prefix}:0}}:h:1:i-7 other"));
+    let answers = provider
+        .commit(ready.iter().map(first_turn).collect())
+        .await;
+    for (ready, answer) in ready.iter().zip(&answers) {
+        let instance = &ready.lease.instance;
+        if instance.as_str() != "i-7" {
+            assert!(matches!(answer, Ok(CommitOutcome::Done(_))), "{answer:?}");
+            continue;
+        }
+        let Err(ProviderError::Damaged { reason }) = answer else {
+            panic!("{answer:?}");
+        };
+        assert!(
+            reason.contains("`i-7`") && reason.contains("WRONGTYPE"),
+            "{reason}"
+        );
+    }
+    assert_eq!(answers.len(), INSTANCES);
 }

@@ -186,12 +186,19 @@ local function commit_turn(own)
   return answer
 end
 
--- A turn that is refused may leave arguments unread: it says how many it has.
+-- A turn that is refused may leave arguments unread: it says how many it has. One that
+-- fails (a key of it was replaced by something else) fails alone.
+local function attempt_turn(own)
+  local has_ended, answer = pcall(commit_turn, own)
+  if has_ended then return answer end
+  return { 'FAILED', type(answer) == 'table' and answer.err or tostring(answer) }
+end
+
 local reply, own = { 'OK' }, BASE_KEYS + 1
 for _ = 1, number_arg() do
   local keys, arguments = number_arg(), number_arg()
   local next_place = place + arguments
-  reply[#reply + 1] = commit_turn(own)
+  reply[#reply + 1] = attempt_turn(own)
   place, own = next_place, own + keys
 end
 return finish(reply)
