@@ -117,10 +117,10 @@ impl Contender for Restate {
         let client = self.client.clone();
         if program == Program::Gated {
             let workflow = GatedIngressClient::from_client(client, id);
-            workflow.go(EVENT).call().await?;
+            let _ = workflow.go(EVENT).call().await?;
         } else {
             let workflow = MixedIngressClient::from_client(client, id);
-            workflow.go(EVENT).call().await?;
+            let _ = workflow.go(EVENT).call().await?;
         }
         Ok(())
     }
