@@ -27,8 +27,8 @@ use error::Error;
 use options::Options;
 use report::Report;
 
-const CHART: &str = "docs/benchmarks.svg";
-const TABLE: &str = "docs/benchmarks.md";
+const CHART: &str = "benchmarks/results.svg";
+const TABLE: &str = "benchmarks/results.md";
 
 fn main() -> ExitCode {
     match run() {

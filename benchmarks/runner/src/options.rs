@@ -12,7 +12,7 @@ Usage: cargo xtask bench peers [<options>]
   --only <a,b,…>      only contenders and workloads whose names contain one of these
   --quick             small sizes and one round: to see that everything works
   --limit <seconds>   how long one run may take (120; 30 with --quick)
-  --publish           write the table and the chart into docs/
+  --publish           write benchmarks/results.md and results.svg
   --list              list the contenders and the workloads";
 
 /// What the command line asks for.
