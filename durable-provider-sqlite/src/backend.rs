@@ -16,7 +16,7 @@ use crate::reader::Readers;
 use crate::statistics::Counters;
 use crate::store::Store;
 use crate::wake::{Board, Waiting};
-use crate::writer::{Core, Writer, job};
+use crate::writer::{BoxedJob, Core, Outlives, Writer, job};
 
 /// A store, whatever it lives in.
 #[derive(Debug)]
@@ -80,15 +80,7 @@ impl Backend {
         now_ms: Option<u64>,
         step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
-        let (job, answer) = job(now_ms, step);
-        match &self.home {
-            Home::File { writer, .. } => writer.send(job),
-            Home::Memory(core) => core
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .run(vec![job]),
-        }
-        Answer(answer)
+        self.run(job(now_ms, Outlives::PowerCut, step))
     }
 
     /// Hands a step at this time to the writer.
@@ -98,6 +90,30 @@ impl Backend {
         step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
         self.submit(Some(now_ms), step)
+    }
+
+    /// As [`write`](Self::write), for a step whose changes mean nothing after a power
+    /// cut, so that nobody need wait for the disk.
+    pub(crate) fn hold<T: Send + 'static>(
+        &self,
+        now_ms: u64,
+        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
+    ) -> Answer<T> {
+        self.run(job(Some(now_ms), Outlives::Process, step))
+    }
+
+    fn run<T>(
+        &self,
+        (job, answer): (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>),
+    ) -> Answer<T> {
+        match &self.home {
+            Home::File { writer, .. } => writer.send(job),
+            Home::Memory(core) => core
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .run(vec![job]),
+        }
+        Answer(answer)
     }
 
     /// Runs a query.

@@ -126,7 +126,7 @@ impl Provider for SqliteProvider {
     ) -> Result<SessionReport, ProviderError> {
         let step = self
             .backend
-            .write(now_ms, move |store| store.heartbeat(session));
+            .hold(now_ms, move |store| store.heartbeat(session));
         step.await
     }
 
@@ -145,7 +145,7 @@ impl Provider for SqliteProvider {
     ) -> Result<ReadyInstances, ProviderError> {
         let step = self
             .backend
-            .write(now_ms, move |store| store.fetch_instances(session, max));
+            .hold(now_ms, move |store| store.fetch_instances(session, max));
         step.await
     }
 
@@ -189,7 +189,7 @@ impl Provider for SqliteProvider {
         let queues = queues.to_vec();
         let step = self
             .backend
-            .write(now_ms, move |store| store.fetch_work(session, &queues, max));
+            .hold(now_ms, move |store| store.fetch_work(session, &queues, max));
         step.await
     }
 

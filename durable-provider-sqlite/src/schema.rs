@@ -12,7 +12,7 @@ const APPLICATION_ID: i32 = 0x4455_5241;
 
 /// What leads from each version to the next; the first makes version 1 of an empty
 /// file. Entries are added and never changed.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema_2.sql")];
 
 /// The version that this release reads and writes.
 #[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]

@@ -27,6 +27,8 @@ statements! {
     INSTANCE_INSERT = include_str!("sql/instance_insert.sql");
     INSTANCE_STEP = include_str!("sql/instance_step.sql");
     INSTANCE_PLACE = include_str!("sql/instance_place.sql");
+    INSTANCE_IN_HAND = "UPDATE instance SET in_hand = ?2 WHERE key = ?1";
+    INSTANCES_WITH_WORK = "SELECT in_hand FROM instance WHERE session_id = ?1 AND in_hand IS NOT NULL";
     INSTANCE_BLOCK = "UPDATE instance SET is_blocked = 1 WHERE key = ?1";
     INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
     INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
@@ -107,10 +109,20 @@ pub(crate) const REMOVE_INSTANCE: [&str; 9] = [
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use rusqlite::{Connection, StatementStatus};
 
     use super::*;
     use crate::options::SqliteOptions;
+    use crate::schema;
+
+    /// Our tables, and SQLite's own settings.
+    fn plain() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, Path::new(":memory:")).unwrap();
+        connection
+    }
 
     fn plan(connection: &Connection, statement: &str) -> Vec<String> {
         let explain = format!("EXPLAIN QUERY PLAN {statement}");
@@ -124,10 +136,7 @@ mod tests {
 
     #[test]
     fn every_statement_finds_its_rows_by_an_index_and_in_order() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch(include_str!("schema.sql"))
-            .unwrap();
+        let connection = plain();
         // The first timer is the first entry of its index, which is walked one step.
         let walked = ["SCAN timer USING COVERING INDEX timer_due"];
         for (name, statement) in ALL {
@@ -161,17 +170,12 @@ mod tests {
         for (name, statement) in ALL {
             assert_eq!(prepared_anew(&connection, statement), 0, "{name}");
         }
-        let plain = Connection::open_in_memory().unwrap();
-        plain.execute_batch(include_str!("schema.sql")).unwrap();
-        assert!(prepared_anew(&plain, WORK_READY) > 0);
+        assert!(prepared_anew(&plain(), WORK_READY) > 0);
     }
 
     #[test]
     fn the_proof_would_notice_a_scan_and_a_sort() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch(include_str!("schema.sql"))
-            .unwrap();
+        let connection = plain();
         let scan = plan(&connection, "SELECT * FROM history WHERE entry = ?1");
         assert_eq!(scan, ["SCAN history"]);
         let sort = plan(

@@ -3,9 +3,9 @@
 
 use durable_core::provider::{
     InstanceStatus, Lease, Message, MessageBody, OutgoingMessage, ProviderError, Release,
-    StartInstance, TurnCommit, WorkItem, WorkLease, WorkResult, WorkSettlement,
+    StartInstance, TurnCommit, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, Limits, MessageId};
+use durable_core::{Event, EventId, ExecutionId, HistoryEntry, InstanceId, Limits, MessageId};
 
 use crate::codec::{Entries, failure_bytes, item_bytes, message_bytes, status_bytes};
 use crate::store::result_message;
@@ -29,6 +29,8 @@ pub(crate) struct PreparedTurn {
 pub(crate) struct NewWork {
     pub(crate) item: WorkItem,
     pub(crate) bytes: Vec<u8>,
+    /// Whether an event of the turn says all that the item does.
+    pub(crate) is_recorded: bool,
 }
 
 /// A message on its way.
@@ -82,8 +84,11 @@ impl PreparedTurn {
             .into_iter()
             .filter(|item| !is_dropped(&turn, item))
             .map(|item| {
-                let bytes = item_bytes(&item)?;
-                Ok(NewWork { item, bytes })
+                Ok(NewWork {
+                    bytes: item_bytes(&item)?,
+                    is_recorded: is_recorded(&turn, &item),
+                    item,
+                })
             })
             .collect::<Prepared<_>>()?;
         let messages = std::mem::take(&mut turn.new_messages)
@@ -108,6 +113,35 @@ impl PreparedTurn {
 /// Whether an item is finished or cancelled by the very turn that asks for it.
 fn is_dropped(turn: &TurnCommit, item: &WorkItem) -> bool {
     turn.finished_work.contains(&item.key) || turn.cancelled_work.contains(&item.key)
+}
+
+/// Whether an event of the execution that the turn goes on with says all that the item
+/// does, so that it can be found again in the history.
+fn is_recorded(turn: &TurnCommit, item: &WorkItem) -> bool {
+    let WorkKey {
+        execution_id,
+        event_id,
+        ..
+    } = item.key;
+    let is_current = turn.next_execution.is_none() && execution_id == turn.execution_id;
+    let entry = (event_id.get())
+        .checked_sub(turn.expected_last_event_id.next().get())
+        .and_then(|at| turn.events.get(usize::try_from(at).ok()?));
+    is_current
+        && entry.is_some_and(|entry| match &entry.event {
+            Event::ActivityScheduled {
+                name,
+                input,
+                options,
+                ..
+            } => {
+                *name == item.name
+                    && *input == item.input
+                    && *options == item.options
+                    && entry.recorded_at_ms == item.scheduled_at_ms
+            }
+            _ => false,
+        })
 }
 
 impl Outgoing {

@@ -15,11 +15,13 @@ use std::time::Duration;
 
 use durable_core::ExecutionId;
 use durable_core::provider::{
-    IdReuse, Message, MessageBody, Provider, ProviderError, StartInstance, StartOutcome,
+    IdReuse, Message, MessageBody, Provider, ProviderError, SessionOptions, StartInstance,
+    StartOutcome,
 };
 use durable_provider_sqlite::SqliteProvider;
+use durable_testkit::TurnBuilder;
 
-use support::{COUNT, Place, audit, child, node, records};
+use support::{COUNT, Place, audit, child, records, try_node};
 
 /// Set for a child: where it works.
 const PLACE: &str = "DURABLE_DISK_PLACE";
@@ -29,6 +31,11 @@ const FAULT_ONE_IN: &str = "DURABLE_FAULT_ONE_IN";
 #[test]
 fn a_sync_that_fails_is_unknown_and_told_by_reading_again() {
     run_child("child_whose_syncs_fail", None);
+}
+
+#[test]
+fn a_hand_out_does_not_wait_for_the_disk_and_the_turn_after_it_does() {
+    run_child("child_that_is_handed_something", None);
 }
 
 #[test]
@@ -167,6 +174,31 @@ async fn child_whose_syncs_fail() {
 }
 
 #[tokio::test]
+async fn child_that_is_handed_something() {
+    let Some(disk) = Disk::of_child() else {
+        return;
+    };
+    let provider = disk.open();
+    let session = provider.open_session(SessionOptions::default(), 1);
+    let session = session.await.unwrap();
+    assert_eq!(start(&provider, "held").await, started());
+    disk.fail("sync");
+    let ready = provider.fetch_instances(session, 9, 1).await.unwrap();
+    provider.heartbeat(session, 1).await.unwrap();
+    let turn = TurnBuilder::new(&ready.instances[0], 1)
+        .consuming(&ready.instances[0].messages)
+        .started()
+        .build();
+    let answer = provider.commit(vec![turn]).await.remove(0);
+    assert!(
+        matches!(answer, Err(ProviderError::Unknown { .. })),
+        "{answer:?}"
+    );
+    disk.heal();
+    audit(&provider).await;
+}
+
+#[tokio::test]
 async fn child_whose_disk_is_full() {
     let Some(disk) = Disk::of_child() else {
         return;
@@ -221,7 +253,12 @@ async fn child_that_works_on_a_bad_disk() {
             break provider;
         }
     };
-    let runtime = node(&provider).await;
+    let runtime = loop {
+        // So does a node that starts.
+        if let Ok(runtime) = try_node(&provider).await {
+            break runtime;
+        }
+    };
     let mut handles = Vec::new();
     for number in 0..INSTANCES {
         let id = format!("{number:02}");

@@ -72,7 +72,7 @@ fn the_file_says_whose_it_is() {
         raw.query_row(&format!("PRAGMA {name}"), [], text).unwrap()
     };
     assert_eq!(pragma("application_id"), 0x4455_5241.to_string());
-    assert_eq!(pragma("user_version"), "1");
+    assert_eq!(pragma("user_version"), "2");
     assert_eq!(pragma("journal_mode"), "wal");
     assert_eq!(pragma("auto_vacuum"), "2");
     assert_eq!(pragma("page_size"), "4096");
@@ -122,6 +122,27 @@ fn what_is_no_database_is_refused() {
     .unwrap();
     let reason = refusal(&place);
     assert!(reason.contains("not a database"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_to_date() {
+    let place = Place::new();
+    let provider = place.open();
+    let runtime = node(&provider).await;
+    let first = runtime.client().start(COUNT, "first", &1).await.unwrap();
+    assert_eq!(first.wait().await.unwrap(), 4);
+    runtime.shutdown(Duration::from_secs(5)).await;
+    drop(provider);
+    let back = "ALTER TABLE instance DROP COLUMN in_hand; PRAGMA user_version = 1";
+    place.raw().execute_batch(back).unwrap();
+
+    let provider = place.open();
+    let runtime = node(&provider).await;
+    let second = runtime.client().start(COUNT, "second", &2).await.unwrap();
+    assert_eq!(second.wait().await.unwrap(), 5);
+    runtime.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(records(&provider).await.len(), 2);
+    audit(&provider).await;
 }
 
 #[test]

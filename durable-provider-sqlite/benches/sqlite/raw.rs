@@ -13,14 +13,12 @@ const BATCH: usize = 64;
 /// About the size of the entries and records of the workload.
 const ENTRY: [u8; 60] = [7; 60];
 const START: [u8; 70] = [7; 70];
-const ITEM: [u8; 90] = [7; 90];
+/// What an instance says of the one activity that it runs.
+const IN_HAND: Option<[u8; 28]> = Some([7; 28]);
 
 const HISTORY: &str =
     "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, 1, ?2, ?3)";
-const WORK: &str = "INSERT INTO work (instance_key, execution_id, event_id, queue, session_id, token, ready_at_ms, ready_number, failures, crashes, is_cancelled, heartbeat, item) VALUES (?1, 1, ?2, '', 1, ?3, 1700000000000, ?3, 0, 0, 0, NULL, ?4)";
-const FINISH: &str =
-    "DELETE FROM work WHERE instance_key = ?1 AND execution_id = 1 AND event_id = ?2";
-const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, commit_answer = ?4 WHERE key = ?1";
+const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, commit_answer = ?4, in_hand = ?5 WHERE key = ?1";
 const RECORD: &str = "INSERT INTO record (key, id, name, status, created_at_ms, start_message_id, start_execution_id) VALUES (?1, ?2, 'sequence', x'00', 1700000000000, ?2, 1)";
 const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, session_id, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
 const INBOX: &str =
@@ -69,34 +67,31 @@ impl Raw {
         }
     }
 
-    fn step(&self, key: i64, last: i64) {
-        self.run(STEP, params![key, last, [7_u8; 16], [7_u8; 41]]);
+    fn step(&self, key: i64, last: i64, in_hand: Option<[u8; 28]>) {
+        let answer = in_hand.map(|_| [7_u8; 49]);
+        self.run(STEP, params![key, last, [7_u8; 16], answer, in_hand]);
     }
 
     /// Started and the first activity scheduled.
     fn first_turn(&self, key: i64) {
         self.append(key, [1, 2]);
         self.run(TAKE, [key]);
-        self.run(WORK, params![key, 2, key, ITEM]);
         self.run(STATUS, [key]);
-        self.step(key, 2);
+        self.step(key, 2, IN_HAND);
     }
 
     /// An activity completed and the next scheduled.
     fn next_turn(&self, key: i64, turn: i64) {
         let events = [turn * 2 + 1, turn * 2 + 2];
         self.append(key, events);
-        self.run(FINISH, [key, turn * 2]);
-        self.run(WORK, params![key, turn * 2 + 2, key, ITEM]);
-        self.step(key, turn * 2 + 2);
+        self.step(key, turn * 2 + 2, IN_HAND);
     }
 
     /// The last activity completed and the orchestration too.
     fn last_turn(&self, key: i64, turn: i64) {
         self.append(key, [turn * 2 + 1, turn * 2 + 2]);
-        self.run(FINISH, [key, turn * 2]);
         self.run(STATUS, [key]);
-        self.step(key, turn * 2 + 2);
+        self.step(key, turn * 2 + 2, None);
         self.run(HOLD, [key, 0]);
     }
 

@@ -7,6 +7,7 @@ use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::params;
 
 use super::Store;
+use super::in_hand::Hand;
 use super::instance::Instance;
 use crate::codec::{status_bytes, status_number};
 use crate::error::Step;
@@ -141,6 +142,7 @@ impl Store<'_> {
             must_run: false,
             is_blocked: false,
             crashes: 0,
+            hand: Hand::default(),
         })
     }
 

@@ -4,15 +4,16 @@
 use durable_core::provider::{
     ClaimedWork, CommitOutcome, Committed, ProviderError, TurnCommit, WorkItem, WorkKey, WorkLease,
 };
-use durable_core::{Event, EventId, ExecutionId, InstanceId, decode_entry};
-use rusqlite::{OptionalExtension, params};
+use durable_core::{EventId, ExecutionId, InstanceId};
+use rusqlite::params;
 
 use super::Store;
+use super::in_hand::unreadable_hand;
 use super::instance::Instance;
 use super::work::{Claims, RowKey};
 use crate::answer::{self, Claimed};
 use crate::codec::{Entries, status_number};
-use crate::error::{Fault, Step, damaged};
+use crate::error::{Fault, Step};
 use crate::number::int;
 use crate::sql;
 use crate::turn::{Outgoing, PreparedTurn};
@@ -39,6 +40,9 @@ impl Store<'_> {
                 last_event_id: instance.last_event_id,
             });
         }
+        if instance.hand.is_damaged() {
+            return Err(unreadable_hand(&turn.lease.instance).into());
+        }
         self.state.turns += 1;
         Ok(CommitOutcome::Done(self.apply(instance, prepared)?))
     }
@@ -46,9 +50,10 @@ impl Store<'_> {
     fn apply(&mut self, mut instance: Instance, prepared: &PreparedTurn) -> Step<Committed> {
         let turn = &prepared.turn;
         let key = instance.key;
-        let before = instance.clone();
+        let place = instance.place();
         self.append(&mut instance, &turn.lease.instance, &prepared.events)?;
         if let Some((execution_id, entries)) = &prepared.next_execution {
+            self.lay_down_all(&mut instance)?;
             self.keep_execution(&instance)?;
             instance.execution_id = *execution_id;
             instance.last_event_id = EventId::UNASSIGNED;
@@ -59,15 +64,17 @@ impl Store<'_> {
         instance.crashes = 0;
         self.consume(&mut instance, turn)?;
         for finished in &turn.finished_work {
-            self.remove_finished(key, &turn.lease.instance, finished)?;
+            self.remove_finished(&mut instance, &turn.lease.instance, finished)?;
         }
         for cancelled in &turn.cancelled_work {
-            self.cancel_work(RowKey::new(key, cancelled))?;
+            let cancelled = RowKey::new(key, cancelled);
+            self.lay_down(&mut instance, cancelled)?;
+            self.cancel_work(cancelled)?;
         }
         self.set_timers(key, &turn.new_timers)?;
         self.cancel_timers(key, &turn.cancelled_timers)?;
         self.update_record(&mut instance, prepared)?;
-        let claims = self.new_work(&instance, prepared)?;
+        let claims = self.new_work(&mut instance, prepared)?;
         for outgoing in &prepared.messages {
             self.deliver(&mut instance, outgoing)?;
         }
@@ -75,7 +82,11 @@ impl Store<'_> {
             self.free(&mut instance)?;
         }
         let has_messages = instance.session.is_some() && instance.ready.is_some();
-        self.save_turn(&before, &instance, turn, has_messages, &claims.kept)?;
+        self.save_turn(&instance, turn, has_messages, &claims.kept)?;
+        // Its index costs more than the row.
+        if instance.place() != place {
+            self.save_place(&instance)?;
+        }
         Ok(Committed {
             now_ms: self.state.now_ms,
             has_messages,
@@ -118,13 +129,22 @@ impl Store<'_> {
     }
 
     /// Removes work whose result stands in the turn's events.
-    fn remove_finished(&mut self, key: i64, id: &InstanceId, finished: &WorkKey) -> Step<()> {
-        let instance_key = match finished.instance == *id {
-            true => Some(key),
-            false => self.key_of(&finished.instance)?,
-        };
-        if let Some(instance_key) = instance_key {
-            let row = RowKey::new(instance_key, finished);
+    fn remove_finished(
+        &mut self,
+        instance: &mut Instance,
+        id: &InstanceId,
+        finished: &WorkKey,
+    ) -> Step<()> {
+        if finished.instance == *id {
+            if !self.finish_in_hand(instance, finished) {
+                let row = RowKey::new(instance.key, finished);
+                self.run(sql::WORK_DELETE, row.parameters())?;
+            }
+            return Ok(());
+        }
+        if let Some(other_key) = self.key_of(&finished.instance)? {
+            let row = RowKey::new(other_key, finished);
+            self.lay_down_stored(row)?;
             self.run(sql::WORK_DELETE, row.parameters())?;
         }
         Ok(())
@@ -132,19 +152,12 @@ impl Store<'_> {
 
     /// Adds the turn's work and claims what the turn asks for. An ended instance
     /// leaves no work behind.
-    fn new_work(&mut self, instance: &Instance, prepared: &PreparedTurn) -> Step<Claims> {
-        let (turn, new_work) = (&prepared.turn, &prepared.work);
+    fn new_work(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<Claims> {
         let new_work = match instance.status.is_ended() {
             true => &[],
-            false => new_work.as_slice(),
+            false => prepared.work.as_slice(),
         };
-        self.add_and_claim_work(
-            instance.key,
-            new_work,
-            turn.lease.session,
-            &turn.claim.queues,
-            turn.claim.max,
-        )
+        self.add_and_claim_work(instance, new_work, &prepared.turn)
     }
 
     fn update_record(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<()> {
@@ -180,6 +193,7 @@ impl Store<'_> {
         }
         if instance.status.is_ended() {
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
+            self.lay_down_all(instance)?;
             self.cancel_all_work_of(instance.key)?;
         }
         Ok(())
@@ -205,11 +219,9 @@ impl Store<'_> {
         Ok(())
     }
 
-    /// Stores the instance's row: the place only if it changed, for its index costs
-    /// more than the row.
+    /// Stores the instance's row, but for its place.
     fn save_turn(
-        &mut self,
-        before: &Instance,
+        &self,
         instance: &Instance,
         turn: &TurnCommit,
         has_messages: bool,
@@ -227,11 +239,9 @@ impl Store<'_> {
                 answer::to_bytes(has_messages, claimed),
                 int(instance.not_before_ms),
                 instance.is_blocked,
+                instance.hand.to_bytes(),
             ],
         )?;
-        if before.session != instance.session || before.ready != instance.ready {
-            self.save_place(instance)?;
-        }
         Ok(())
     }
 
@@ -280,38 +290,7 @@ impl Store<'_> {
         if let Some(item) = self.stored_item(key)? {
             return Ok(Some(item));
         }
-        let mut statement = self.statement(sql::HISTORY_ENTRY)?;
-        let bytes: Option<Vec<u8>> = statement
-            .query_row(key.parameters(), |row| row.get(0))
-            .optional()?;
-        let Some(bytes) = bytes else {
-            return Ok(None);
-        };
-        let instance = self.id_of(key.instance_key)?;
-        let (execution_id, event_id) = (key.execution_id, key.event_id);
-        let what = format_args!("`{instance}`, execution {execution_id}, event {event_id}");
-        let entry = decode_entry(&bytes).map_err(|error| damaged(what, &error))?;
-        let Event::ActivityScheduled {
-            name,
-            input,
-            options,
-            ..
-        } = entry.event
-        else {
-            return Ok(None);
-        };
-        Ok(Some(WorkItem {
-            key: WorkKey {
-                instance,
-                execution_id,
-                event_id,
-            },
-            number,
-            name,
-            input,
-            options,
-            scheduled_at_ms: entry.recorded_at_ms,
-        }))
+        self.recorded_item(key, number)
     }
 }
 

@@ -4,6 +4,7 @@ use durable_core::provider::{CommitId, Lease, SessionId, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::in_hand::Hand;
 use super::{Store, holder};
 use crate::codec::{status_kind, status_number};
 use crate::error::Step;
@@ -37,6 +38,8 @@ pub(super) struct Instance {
     pub(super) must_run: bool,
     pub(super) is_blocked: bool,
     pub(super) crashes: u32,
+    /// What its holder runs and nobody else knows of. Without a holder it is empty.
+    pub(super) hand: Hand,
 }
 
 impl Instance {
@@ -67,7 +70,13 @@ impl Instance {
             must_run: row.get(11)?,
             is_blocked: row.get(12)?,
             crashes: count(row.get(13)?),
+            hand: Hand::from_bytes(row.get_ref(14)?.as_blob_or_null()?),
         })
+    }
+
+    /// Who holds it, and its place among what is ready.
+    pub(super) fn place(&self) -> (Option<SessionId>, Option<ReadySince>) {
+        (self.session, self.ready)
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -171,6 +180,10 @@ impl Store<'_> {
     /// Takes an instance out of its holder's hands: with messages it is ready. The
     /// place is to be stored.
     pub(super) fn free(&mut self, instance: &mut Instance) -> Step<()> {
+        if instance.hand != Hand::default() {
+            self.lay_down_all(instance)?;
+            self.save_hand(instance)?;
+        }
         instance.session = None;
         instance.given_seq = 0;
         instance.ready = None;

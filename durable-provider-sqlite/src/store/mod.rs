@@ -11,6 +11,7 @@
 mod client;
 mod commit;
 mod handout;
+mod in_hand;
 mod instance;
 mod purge;
 mod session;

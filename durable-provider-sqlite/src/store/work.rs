@@ -1,13 +1,13 @@
 //! Work: handing it out, taking it back, cancelling it.
 
 use durable_core::provider::{
-    ClaimedWork, Message, MessageBody, ProviderError, SessionId, WorkBatch, WorkItem, WorkKey,
-    WorkLease, WorkResult,
+    ClaimedWork, Message, MessageBody, ProviderError, SessionId, TurnCommit, WorkBatch, WorkItem,
+    WorkKey, WorkLease, WorkResult,
 };
 use durable_core::{EventId, ExecutionId, MessageId, Name, Payload};
 use rusqlite::{OptionalExtension, params};
 
-use super::instance::ReadySince;
+use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::answer::Claimed;
 use crate::codec::{item_of, message_bytes};
@@ -196,59 +196,70 @@ impl Store<'_> {
     /// queue into the session's hands and wakes nobody.
     pub(super) fn add_and_claim_work(
         &mut self,
-        instance_key: i64,
+        instance: &mut Instance,
         new_work: &[NewWork],
-        session: SessionId,
-        queues: &[Option<Name>],
-        max: usize,
+        turn: &TurnCommit,
     ) -> Step<Claims> {
-        let mut claims = self.claim_work(session, queues, max)?;
-        for NewWork { item, bytes } in new_work {
-            let queue = item.options.queue.as_ref();
-            let is_claimed =
-                claims.work.len() < max && queues.iter().any(|wanted| wanted.as_ref() == queue);
-            let since = self.ready_from(0);
-            let (held_by, token) = match is_claimed {
-                true => (holder(session), self.state.next_number()),
-                false => (0, 0),
-            };
-            let [key, execution, event] = RowKey::new(instance_key, &item.key).parameters();
-            let added = self.run(
-                sql::WORK_INSERT,
-                params![
-                    key,
-                    execution,
-                    event,
-                    queue_text(queue),
-                    held_by,
-                    int(token),
-                    int(since.at_ms),
-                    int(since.number),
-                    bytes,
-                ],
-            )?;
-            if added == 0 {
+        let (session, claim) = (turn.lease.session, &turn.claim);
+        let mut claims = self.claim_work(session, &claim.queues, claim.max)?;
+        for new in new_work {
+            let queue = &new.item.options.queue;
+            let is_claimed = claims.work.len() < claim.max && claim.queues.contains(queue);
+            if !is_claimed {
+                if self.add_work(instance.key, new, None)? {
+                    self.note(Topic::Work(queue.clone()));
+                }
                 continue;
             }
-            if is_claimed {
-                let lease = WorkLease {
-                    key: item.key.clone(),
-                    session,
-                    token,
-                };
-                let claimed = ClaimedWork {
-                    lease,
-                    item: item.clone(),
-                    attempt: 1,
-                    crashes: 0,
-                    heartbeat: None,
-                };
-                claims.push(instance_key, claimed);
-            } else {
-                self.note(Topic::Work(queue.cloned()));
+            let claimed = self.claimed_at_once(session, &new.item);
+            if new.is_recorded && turn.keep_lease && instance.hand.has_room() {
+                instance.hand.take_up(&claimed);
+            } else if !self.add_work(instance.key, new, Some(&claimed.lease))? {
+                continue;
             }
+            claims.push(instance.key, claimed);
         }
         Ok(claims)
+    }
+
+    fn claimed_at_once(&mut self, session: SessionId, item: &WorkItem) -> ClaimedWork {
+        ClaimedWork {
+            lease: WorkLease {
+                key: item.key.clone(),
+                session,
+                token: self.state.next_number(),
+            },
+            item: item.clone(),
+            attempt: 1,
+            crashes: 0,
+            heartbeat: None,
+        }
+    }
+
+    /// Gives new work a row; answers whether it had none.
+    fn add_work(
+        &mut self,
+        instance_key: i64,
+        new: &NewWork,
+        held: Option<&WorkLease>,
+    ) -> Step<bool> {
+        let since = self.ready_from(0);
+        let [key, execution, event] = RowKey::new(instance_key, &new.item.key).parameters();
+        let added = self.run(
+            sql::WORK_INSERT,
+            params![
+                key,
+                execution,
+                event,
+                queue_text(new.item.options.queue.as_ref()),
+                held.map_or(0, |lease| holder(lease.session)),
+                held.map_or(0, |lease| int(lease.token)),
+                int(since.at_ms),
+                int(since.number),
+                new.bytes,
+            ],
+        )?;
+        Ok(added > 0)
     }
 
     /// Answers in order whether each lease was held.
@@ -302,6 +313,7 @@ impl Store<'_> {
             return Ok(None);
         };
         let key = RowKey::new(instance_key, &lease.key);
+        self.lay_down_stored(key)?;
         let row = self.work_row(key)?;
         let is_held = |row: &Row| row.session == holder(lease.session) && row.token == lease.token;
         Ok(row.filter(is_held).map(|row| (key, row)))
@@ -411,7 +423,9 @@ impl Store<'_> {
             }
             for (other, life) in &self.state.sessions {
                 let held = params![holder(*other), queue];
-                if *other != session && self.finds(sql::WORK_IS_HELD, held)? {
+                if *other != session
+                    && (self.finds(sql::WORK_IS_HELD, held)? || self.has_in_hand(*other, queue)?)
+                {
                     at(life.late_at_ms());
                 }
             }
@@ -440,7 +454,7 @@ pub(crate) fn result_message(key: &WorkKey, result: &WorkResult) -> Option<Messa
 }
 
 /// The default queue has no name.
-fn queue_text(queue: Option<&Name>) -> &str {
+pub(super) fn queue_text(queue: Option<&Name>) -> &str {
     queue.map_or("", Name::as_str)
 }
 

@@ -1,6 +1,7 @@
 //! The connection that writes, and the life of a group of requests.
 //!
-//! - Nobody is answered before the group is on disk.
+//! - Nobody is answered before the group is on disk, unless all of it only says who
+//!   holds what: after a power cut nobody holds anything.
 //! - A step that fails leaves nothing; the others stay whole.
 //! - A commit that fails with an I/O error may have happened: everybody in the group
 //!   is told so, the connection is closed, and the file is opened and checked again
@@ -15,12 +16,14 @@ use rusqlite::Connection;
 
 use super::busy;
 use super::checkpoint::{self, LogWatch};
+use super::failed::Failed;
 use super::file::FileIdentity;
-use super::job::BoxedJob;
+use super::guard::{Guard, Stepped};
+use super::job::{BoxedJob, Outlives};
 use crate::connection;
-use crate::error::{Fault, of_opening, of_statement, spoils_connection};
+use crate::error::of_opening;
 use crate::lock::SessionLocks;
-use crate::options::SqliteOptions;
+use crate::options::{Durability, SqliteOptions};
 use crate::statistics::Counters;
 use crate::store::{State, Store};
 use crate::wake::{Board, Topic};
@@ -40,6 +43,8 @@ pub(crate) struct Core {
     /// When the locks of other processes' sessions were last tried.
     last_liveness: Option<Instant>,
     place: Option<Place>,
+    /// What the connection's commits outlive.
+    outlives: Outlives,
 }
 
 /// A store in a file.
@@ -97,6 +102,7 @@ impl Core {
             data_version: None,
             last_liveness: None,
             place,
+            outlives: Outlives::PowerCut,
         };
         core.run_checked(&mut [])?;
         Ok(core)
@@ -155,7 +161,10 @@ impl Core {
         let Some(connection) = self.connection.take() else {
             return Err(closed());
         };
-        let result = self.begin(&connection).and_then(|()| {
+        let outlives = jobs.iter().map(|job| job.outlives()).max();
+        let result = self.promise(&connection, outlives.unwrap_or(Outlives::PowerCut));
+        let result = result.and_then(|()| {
+            self.begin(&connection)?;
             let changes = connection.total_changes();
             self.steps(&connection, jobs)?;
             self.commit(&connection, changes)
@@ -193,6 +202,22 @@ impl Core {
         }
         self.connection = Some(connection);
         self.data_version = None;
+        self.outlives = Outlives::PowerCut;
+        Ok(())
+    }
+
+    /// Has the next commit wait for the disk, or not. A later commit that waits takes
+    /// along everything before it.
+    fn promise(&mut self, connection: &Connection, outlives: Outlives) -> Result<(), Failed> {
+        let is_said = self.outlives == outlives || self.place.is_none();
+        if is_said || self.options.durability == Durability::Relaxed {
+            return Ok(());
+        }
+        connection.execute_batch(match outlives {
+            Outlives::Process => "PRAGMA synchronous = NORMAL",
+            Outlives::PowerCut => "PRAGMA synchronous = FULL",
+        })?;
+        self.outlives = outlives;
         Ok(())
     }
 
@@ -334,81 +359,6 @@ impl Core {
     }
 }
 
-/// What became of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stepped {
-    /// It was done, or refused and nothing of it is left.
-    Wholly,
-    /// It failed, and what it had done until then is still there.
-    HalfWay,
-}
-
-/// What a step can be undone with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guard {
-    None,
-    Savepoint,
-}
-
-impl Guard {
-    fn begin(self, connection: &Connection) -> rusqlite::Result<()> {
-        self.run(connection, "SAVEPOINT step")
-    }
-
-    fn keep(self, connection: &Connection) -> rusqlite::Result<()> {
-        self.run(connection, "RELEASE step")
-    }
-
-    fn undo(self, connection: &Connection) -> rusqlite::Result<()> {
-        self.run(connection, "ROLLBACK TO step")?;
-        self.run(connection, "RELEASE step")
-    }
-
-    fn run(self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
-        match self {
-            Self::None => Ok(()),
-            Self::Savepoint => execute(connection, text),
-        }
-    }
-}
-
-/// Why a group was not committed, or may not have been.
-struct Failed {
-    error: ProviderError,
-    /// Whether the connection is to be closed.
-    spoils: bool,
-}
-
-impl Failed {
-    fn at_commit(error: &rusqlite::Error) -> Self {
-        let spoils = spoils_connection(error);
-        let error = match of_statement(error) {
-            ProviderError::Unavailable { reason } if spoils => ProviderError::Unknown { reason },
-            other => other,
-        };
-        Self { error, spoils }
-    }
-}
-
-impl From<rusqlite::Error> for Failed {
-    fn from(error: rusqlite::Error) -> Self {
-        Self {
-            error: of_statement(&error),
-            spoils: spoils_connection(&error),
-        }
-    }
-}
-
-impl From<Fault> for Failed {
-    fn from(fault: Fault) -> Self {
-        let spoils = fault.spoils_connection();
-        Self {
-            error: fault.into_provider_error(),
-            spoils,
-        }
-    }
-}
-
 fn closed() -> ProviderError {
     ProviderError::Unavailable {
         reason: "the store is closed".into(),
@@ -420,7 +370,7 @@ fn roll_back(connection: &Connection) -> bool {
     connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok()
 }
 
-fn execute(connection: &Connection, text: &str) -> rusqlite::Result<()> {
+pub(super) fn execute(connection: &Connection, text: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(text)?.execute([])?;
     Ok(())
 }
@@ -438,6 +388,7 @@ mod tests {
 
     use super::super::job::job;
     use super::*;
+    use crate::error::Fault;
     use crate::turn::StartRequest;
 
     fn open(path: &Path) -> Core {
@@ -460,7 +411,7 @@ mod tests {
             }),
         };
         let request = StartRequest::new(&id, message, Limits::default()).unwrap();
-        job(Some(1), move |store| {
+        job(Some(1), Outlives::PowerCut, move |store| {
             store.start(&id, &request, IdReuse::Refuse)
         })
     }
@@ -531,7 +482,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut core = open(&directory.path().join("a.db"));
         let refused = || Fault::Refused(closed());
-        let (bad, mut answer) = job::<()>(None, move |store| {
+        let (bad, mut answer) = job::<()>(None, Outlives::PowerCut, move |store| {
             store.connection.execute_batch("DELETE FROM meta")?;
             Err(refused())
         });
@@ -546,7 +497,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut core = open(&directory.path().join("a.db"));
         let group = ["first", "second"].map(|id| start_job(id, 1));
-        let (bad, mut refused) = job::<()>(None, |store| {
+        let (bad, mut refused) = job::<()>(None, Outlives::PowerCut, |store| {
             store.connection.execute_batch("DELETE FROM record")?;
             Err(Fault::Refused(closed()))
         });

@@ -8,10 +8,23 @@ use tokio::sync::oneshot;
 use crate::error::{Fault, Step};
 use crate::store::Store;
 
+/// What the changes of a request must outlive once it is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outlives {
+    /// The death of the process: it says who holds what, and after a power cut nobody
+    /// holds anything.
+    Process,
+    /// A power cut, as far as the store's durability goes.
+    PowerCut,
+}
+
 /// A request that the writer can run without knowing what it answers.
 pub(crate) trait Job: Send {
     /// The caller's time, if the request carries it.
     fn now_ms(&self) -> Option<u64>;
+
+    /// What its changes must outlive.
+    fn outlives(&self) -> Outlives;
 
     /// Does the step, anew if it was done before and rolled back. An error means
     /// that nothing of it may stay.
@@ -35,11 +48,13 @@ impl fmt::Debug for dyn Job {
 /// A request and where its answer will be.
 pub(crate) fn job<T: Send + 'static>(
     now_ms: Option<u64>,
+    outlives: Outlives,
     step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
 ) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
     let (reply, answer) = oneshot::channel();
     let call = Call {
         now_ms,
+        outlives,
         step,
         result: None,
         reply,
@@ -49,6 +64,7 @@ pub(crate) fn job<T: Send + 'static>(
 
 struct Call<F, T> {
     now_ms: Option<u64>,
+    outlives: Outlives,
     step: F,
     result: Option<Result<T, ProviderError>>,
     reply: oneshot::Sender<Result<T, ProviderError>>,
@@ -61,6 +77,10 @@ where
 {
     fn now_ms(&self) -> Option<u64> {
         self.now_ms
+    }
+
+    fn outlives(&self) -> Outlives {
+        self.outlives
     }
 
     fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault> {

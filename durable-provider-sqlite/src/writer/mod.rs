@@ -9,10 +9,12 @@
 mod busy;
 mod checkpoint;
 mod core;
+mod failed;
 mod file;
+mod guard;
 mod job;
 mod thread;
 
 pub(crate) use core::Core;
-pub(crate) use job::job;
+pub(crate) use job::{BoxedJob, Outlives, job};
 pub(crate) use thread::Writer;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider};
+use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{
@@ -99,6 +99,11 @@ pub(crate) fn say(line: &str) {
 
 /// A node that gives up nothing for the crashes of its predecessors.
 pub(crate) async fn node(provider: &SqliteProvider) -> Runtime {
+    try_node(provider).await.unwrap()
+}
+
+/// As [`node`], on a disk that may refuse it.
+pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, ProviderError> {
     let options = RuntimeOptions {
         heartbeat_bound: Duration::from_secs(3_600),
         max_crashes: 1_000_000,
@@ -108,7 +113,6 @@ pub(crate) async fn node(provider: &SqliteProvider) -> Runtime {
         .options(options)
         .start()
         .await
-        .unwrap()
 }
 
 /// All instances.

@@ -1,0 +1,231 @@
+//! Work that the holder of an instance runs itself: it has no row, and is never lost.
+//!
+//! What the contract says of such work is checked by the conformance suite and the
+//! model, which claim in their commits, too. Here is what the file says.
+#![cfg(test)]
+
+#[allow(dead_code, reason = "not every test uses all of it")]
+mod support;
+
+use durable_core::provider::{
+    ClaimedWork, CommitOutcome, Committed, IdReuse, InstanceStatus, Provider, ProviderError,
+    SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+};
+use durable_provider_sqlite::SqliteProvider;
+use durable_testkit::{TurnBuilder, start_message};
+
+use support::{Place, audit};
+
+const NOW_MS: u64 = 1_000;
+/// When the sessions of these tests are late.
+const LATE_MS: u64 = 100_000;
+
+struct Store {
+    place: Place,
+    provider: SqliteProvider,
+    session: SessionId,
+}
+
+impl Store {
+    async fn new() -> Self {
+        let place = Place::new();
+        let provider = place.open();
+        let session = open_session(&provider, NOW_MS).await;
+        Self {
+            place,
+            provider,
+            session,
+        }
+    }
+
+    /// Starts an instance whose first turn calls these activities and claims them.
+    async fn hold(&self, id: &str, activities: usize) -> (TurnCommit, Vec<ClaimedWork>) {
+        let turn = self.first_turn(id, activities).await;
+        let committed = self.commit(&turn).await;
+        assert_eq!(committed.claimed.len(), activities);
+        (turn, committed.claimed)
+    }
+
+    async fn first_turn(&self, id: &str, activities: usize) -> TurnCommit {
+        let (id, message) = (id.into(), start_message(format!("start-{id}")));
+        let started = self.provider.start(&id, message, IdReuse::Refuse, NOW_MS);
+        started.await.map(drop).unwrap();
+        let ready = self.provider.fetch_instances(self.session, 9, NOW_MS);
+        let ready = ready.await.unwrap().instances.remove(0);
+        let mut turn = TurnBuilder::new(&ready, NOW_MS)
+            .consuming(&ready.messages)
+            .started();
+        for number in 0..activities {
+            turn = turn.activity(format!("charge-{number}"));
+        }
+        turn.keeping_the_lease().claiming(activities).build()
+    }
+
+    async fn commit(&self, turn: &TurnCommit) -> Committed {
+        match self.provider.commit(vec![turn.clone()]).await.remove(0) {
+            Ok(CommitOutcome::Done(committed)) => committed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn rows(&self) -> i64 {
+        let count = "SELECT count(*) FROM work";
+        let raw = self.place.raw();
+        raw.query_row(count, [], |row| row.get(0)).unwrap()
+    }
+
+    /// All work that a new session gets after the one that held everything is late.
+    async fn found_by_another(&self) -> Vec<ClaimedWork> {
+        let session = open_session(&self.provider, LATE_MS).await;
+        let work = self.provider.fetch_work(session, &[None], 99, LATE_MS);
+        work.await.unwrap().work
+    }
+
+    async fn status(&self, id: &str) -> InstanceStatus {
+        let record = self.provider.instance(&id.into()).await;
+        record.unwrap().unwrap().status
+    }
+}
+
+async fn open_session(provider: &SqliteProvider, now_ms: u64) -> SessionId {
+    let session = provider.open_session(SessionOptions::default(), now_ms);
+    session.await.unwrap()
+}
+
+#[tokio::test]
+async fn steps_that_the_holder_runs_write_no_row_of_work() {
+    let store = Store::new().await;
+    let (mut turn, mut claimed) = store.hold("order", 1).await;
+    for _ in 0..3 {
+        assert_eq!(store.rows(), 0);
+        turn = TurnBuilder::after(&turn, NOW_MS)
+            .finishing_work(&claimed[0].lease.key, "1")
+            .activity("charge")
+            .keeping_the_lease()
+            .claiming(1)
+            .build();
+        claimed = store.commit(&turn).await.claimed;
+        assert_eq!(claimed[0].item, turn.new_work[0]);
+    }
+    let last = TurnBuilder::after(&turn, NOW_MS)
+        .finishing_work(&claimed[0].lease.key, "1")
+        .completed("1")
+        .build();
+    store.commit(&last).await;
+    assert_eq!(store.rows(), 0);
+    assert_eq!(store.found_by_another().await, []);
+    audit(&store.provider).await;
+}
+
+#[tokio::test]
+async fn work_of_a_holder_that_died_is_found_as_it_was_scheduled() {
+    let store = Store::new().await;
+    let (turn, claimed) = store.hold("order", 3).await;
+    let next = TurnBuilder::after(&turn, NOW_MS)
+        .finishing_work(&claimed[1].lease.key, "1")
+        .keeping_the_lease()
+        .build();
+    store.commit(&next).await;
+    let found = store.found_by_another().await;
+    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    assert_eq!(items, [&turn.new_work[0], &turn.new_work[2]]);
+    for (work, before) in found.iter().zip([&claimed[0], &claimed[2]]) {
+        assert_eq!((work.attempt, work.crashes), (1, 1));
+        assert!(work.lease.token > before.lease.token);
+    }
+}
+
+#[tokio::test]
+async fn more_work_than_a_hand_holds_has_rows() {
+    let store = Store::new().await;
+    let (turn, _) = store.hold("order", 20).await;
+    assert_eq!(store.rows(), 4);
+    let found = store.found_by_another().await;
+    let mut events: Vec<_> = found.iter().map(|work| work.item.key.event_id).collect();
+    events.sort_unstable();
+    let scheduled = turn.new_work.iter().map(|item| item.key.event_id);
+    assert_eq!(events, scheduled.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn work_that_the_history_does_not_repeat_has_a_row() {
+    let store = Store::new().await;
+    let mut turn = store.first_turn("order", 1).await;
+    turn.new_work[0].input = "\"coded otherwise\"".into();
+    assert_eq!(store.commit(&turn).await.claimed[0].item, turn.new_work[0]);
+    assert_eq!(store.rows(), 1);
+    assert_eq!(store.found_by_another().await[0].item, turn.new_work[0]);
+}
+
+#[tokio::test]
+async fn a_heartbeat_and_a_retry_give_work_a_row() {
+    let store = Store::new().await;
+    let (_, claimed) = store.hold("order", 2).await;
+    let lease = &claimed[0].lease;
+    let beat = store
+        .provider
+        .heartbeat_work(lease, "\"half\"".into(), NOW_MS);
+    assert!(beat.await.unwrap());
+    assert_eq!(store.rows(), 1);
+    let retry = WorkResult::Retry {
+        not_before_ms: NOW_MS,
+    };
+    let settlements = claimed.iter().map(|work| WorkSettlement {
+        lease: work.lease.clone(),
+        result: retry.clone(),
+    });
+    let settled = store
+        .provider
+        .settle_work(settlements.collect(), NOW_MS)
+        .await;
+    assert_eq!(settled.unwrap(), [true, true]);
+    let again = store.provider.fetch_work(store.session, &[None], 9, NOW_MS);
+    let again = again.await.unwrap().work;
+    let told: Vec<_> = again
+        .iter()
+        .map(|work| (work.attempt, work.crashes, work.heartbeat.as_deref()))
+        .collect();
+    assert_eq!(told, [(2, 0, Some("\"half\"")), (2, 0, None)]);
+}
+
+#[tokio::test]
+async fn a_hand_that_cannot_be_read_stops_its_instance_and_no_other() {
+    let store = Store::new().await;
+    let (damaged, claimed) = store.hold("damaged", 1).await;
+    let (sound, _) = store.hold("sound", 1).await;
+    let cut = "UPDATE instance SET in_hand = substr(in_hand, 2) WHERE key = (SELECT key FROM record WHERE id = 'damaged')";
+    assert_eq!(store.place.raw().execute(cut, []).unwrap(), 1);
+    let next = TurnBuilder::after(&damaged, NOW_MS)
+        .finishing_work(&claimed[0].lease.key, "1")
+        .keeping_the_lease()
+        .build();
+    let refused = store.provider.commit(vec![next]).await.remove(0);
+    let Err(ProviderError::Damaged { reason }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(reason.contains("`damaged`"), "{reason}");
+    let found = store.found_by_another().await;
+    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    assert_eq!(items, [&sound.new_work[0]]);
+    let InstanceStatus::Suspended { failure } = store.status("damaged").await else {
+        panic!("it is suspended");
+    };
+    assert!(failure.message.contains("`damaged`"), "{failure}");
+    assert_eq!(store.status("sound").await, InstanceStatus::Running);
+}
+
+#[tokio::test]
+async fn work_whose_event_is_damaged_stops_its_instance_and_no_other() {
+    let store = Store::new().await;
+    store.hold("damaged", 1).await;
+    let (sound, _) = store.hold("sound", 1).await;
+    let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";
+    assert_eq!(store.place.raw().execute(flip, []).unwrap(), 1);
+    let found = store.found_by_another().await;
+    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    assert_eq!(items, [&sound.new_work[0]]);
+    let InstanceStatus::Suspended { failure } = store.status("damaged").await else {
+        panic!("it is suspended");
+    };
+    assert!(failure.message.contains("`damaged`"), "{failure}");
+}
