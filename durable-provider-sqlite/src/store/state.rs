@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use durable_core::InstanceId;
 use durable_core::provider::{SessionId, WakeSeq};
+use durable_core::{InstanceId, Name};
 use rusqlite::Connection;
 
 use crate::lock::SessionLocks;
@@ -18,6 +18,8 @@ use crate::wake::{Note, Topic};
 const RESERVED_NUMBERS: u64 = 1_024;
 /// How many keys of instances are remembered.
 const REMEMBERED_KEYS: usize = 65_536;
+/// How many queues without work are remembered.
+const REMEMBERED_QUEUES: usize = 1_024;
 
 /// A session's life.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +64,8 @@ pub(crate) struct State {
     /// Keys are never given to another instance, so one that is out of date finds
     /// nothing.
     keys: HashMap<InstanceId, i64>,
+    /// Queues in which no work is free, now or later, unless something happens.
+    empty_queues: HashSet<Option<Name>>,
     version: u64,
     notes: Vec<Note>,
 }
@@ -78,6 +82,7 @@ impl State {
             last_number: 0,
             stored: Stored::default(),
             keys: HashMap::new(),
+            empty_queues: HashSet::new(),
             version: 0,
             notes: Vec::new(),
         }
@@ -144,6 +149,9 @@ impl State {
 
     /// Remembers a change.
     pub(crate) fn note(&mut self, topic: Topic) {
+        if let Topic::Work(queue) = &topic {
+            self.empty_queues.remove(queue);
+        }
         self.version += 1;
         self.notes.push((topic, self.version));
     }
@@ -192,10 +200,23 @@ impl State {
         self.keys.remove(id);
     }
 
-    /// Forgets every key: another process may have removed instances, or a step that
-    /// created some was rolled back.
-    pub(crate) fn forget_keys(&mut self) {
+    pub(super) fn is_known_empty(&self, queue: &Option<Name>) -> bool {
+        self.empty_queues.contains(queue)
+    }
+
+    /// Remembers that no work of this queue is free; work that becomes free is noted.
+    pub(super) fn remember_empty(&mut self, queue: &Option<Name>) {
+        if self.empty_queues.len() >= REMEMBERED_QUEUES {
+            self.empty_queues.clear();
+        }
+        self.empty_queues.insert(queue.clone());
+    }
+
+    /// Forgets what was found in rows: another process may have changed them, or a step
+    /// that did was rolled back.
+    pub(crate) fn forget_rows(&mut self) {
         self.keys.clear();
+        self.empty_queues.clear();
     }
 }
 

@@ -103,7 +103,9 @@ impl Store<'_> {
         let mut free = Vec::new();
         if max > 0 {
             for queue in queues {
-                free.extend(self.free_work(queue_text(queue.as_ref()), max)?);
+                if !self.state.is_known_empty(queue) {
+                    free.extend(self.free_work(queue, max)?);
+                }
             }
         }
         if queues.len() > 1 {
@@ -121,9 +123,10 @@ impl Store<'_> {
         Ok(claims)
     }
 
-    fn free_work(&self, queue: &str, max: usize) -> Step<Vec<Free>> {
+    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<Free>> {
+        let text = queue_text(queue.as_ref());
         let mut statement = self.statement(sql::WORK_READY)?;
-        let ready = params![queue, int(self.state.now_ms), limit(max)];
+        let ready = params![text, int(self.state.now_ms), limit(max)];
         let free = statement.query_map(ready, |row| {
             Ok(Free {
                 since: ReadySince {
@@ -141,7 +144,13 @@ impl Store<'_> {
                 item: row.get(8)?,
             })
         })?;
-        Ok(free.collect::<Result<_, _>>()?)
+        let free: Vec<Free> = free.collect::<Result<_, _>>()?;
+        drop(statement);
+        let later = params![text, int(self.state.now_ms)];
+        if free.is_empty() && !self.finds(sql::WORK_NEXT_DUE, later)? {
+            self.state.remember_empty(queue);
+        }
+        Ok(free)
     }
 
     /// Hands an item to a session. One that does not decode is set aside, and its

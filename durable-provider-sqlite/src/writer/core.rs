@@ -150,7 +150,7 @@ impl Core {
         if result.is_err() {
             // What the steps left in memory may not be in the file.
             self.data_version = None;
-            self.state.forget_keys();
+            self.state.forget_rows();
         }
         self.publish();
         result
@@ -231,7 +231,7 @@ impl Core {
         let version = data_version(connection)?;
         if self.data_version != Some(version) {
             self.state.reload(connection)?;
-            self.state.forget_keys();
+            self.state.forget_rows();
             self.state.note(Topic::Elsewhere);
             self.data_version = Some(version);
         }
@@ -318,7 +318,7 @@ impl Core {
         guard.undo(connection)?;
         state.forget_notes_after(noted);
         state.turns = turns;
-        state.forget_keys();
+        state.forget_rows();
         state.reload(connection)?;
         job.refuse(fault.into_provider_error());
         Ok(Stepped::Wholly)
