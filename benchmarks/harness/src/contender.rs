@@ -29,6 +29,9 @@ pub struct Setup {
 
 /// One engine that runs the [`Program`]s.
 pub trait Contender: Send + Sync + Sized + 'static {
+    /// So many instances run, all at once, before anything is measured.
+    const WARM_UP: u64 = 50;
+
     /// Opens the store, registers the programs, and runs what is unfinished.
     fn open(setup: &Setup) -> impl Future<Output = Result<Self, Problem>> + Send;
 
@@ -66,7 +69,7 @@ pub trait Contender: Send + Sync + Sized + 'static {
 #[must_use]
 pub fn main<C: Contender>() -> ExitCode {
     let began = Instant::now();
-    main_with(|setup, words| run::<C>(setup, Workload::parse(words)?, began))
+    main_with(|setup, words| run::<C>(setup, words, began))
 }
 
 /// Does what the words of the command line say, and prints what was measured.
@@ -85,11 +88,16 @@ pub fn main_with(measure: impl FnOnce(&Setup, &[&str]) -> Result<Measured, Probl
     }
 }
 
-fn run<C: Contender>(
+/// Runs the workload of these words on a contender; `began` is when the process did.
+///
+/// # Errors
+/// The words are no workload, or the run does not count.
+pub fn run<C: Contender>(
     setup: &Setup,
-    workload: Workload,
+    words: &[&str],
     began: Instant,
 ) -> Result<Measured, Problem> {
+    let workload = Workload::parse(words)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

@@ -21,7 +21,7 @@ mod measured;
 mod program;
 mod workload;
 
-pub use contender::{Contender, Problem, Setup, main, main_with};
+pub use contender::{Contender, Problem, Setup, main, main_with, run};
 pub use measured::Measured;
 pub use program::{EVENT, Program, TIMER, add, child};
 pub use workload::Workload;

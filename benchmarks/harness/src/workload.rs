@@ -15,8 +15,6 @@ use crate::program::{self, Program};
 
 /// So many steps are looked at on both ends of a long history.
 const ENDS: usize = 100;
-/// So many instances run before anything is measured.
-const WARM_UP: u64 = 50;
 /// How long nothing may happen before instances count as waiting.
 const QUIET: Duration = Duration::from_secs(1);
 
@@ -212,7 +210,7 @@ impl fmt::Display for Workload {
 /// What happens once in the life of a process or of a server is not measured: the first
 /// connections, the first plans of a database, the election of leaders.
 async fn warm_up<C: Contender>(contender: &Arc<C>) -> Result<(), Problem> {
-    each(WARM_UP, |number| {
+    each(C::WARM_UP, |number| {
         let contender = Arc::clone(contender);
         async move {
             let id = format!("warm-up-{number}");

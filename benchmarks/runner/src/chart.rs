@@ -1,4 +1,4 @@
-//! The chart of the README: one panel per workload, one bar per contender, as SVG that
+//! The chart of the README: one panel per workload, one bar per engine, as SVG that
 //! reads on light and on dark pages.
 
 use std::fmt::Write;
@@ -80,14 +80,18 @@ fn widest_with_peers<'a>(report: &'a Report, workload: &str) -> Option<&'a Group
 /// Draws a panel; where the next one begins.
 fn panel(body: &mut String, top: usize, group: &Group, metric: &str, title: &str) -> usize {
     let value = |entry: &Entry| entry.values.get(metric).map(|value| value.median);
-    let most = group.entries.iter().filter_map(value).fold(0.0, f64::max);
+    let engines = group
+        .entries
+        .iter()
+        .filter(|entry| entry.role != Role::Store);
+    let most = engines.clone().filter_map(value).fold(0.0, f64::max);
     let known = group.metrics.iter().find(|one| one.key == metric);
     let is_lower = known.is_some_and(|one| one.better == Better::Lower);
     let hint = if is_lower { " (lower is better)" } else { "" };
     let sizes = group.title.find('(').map_or("", |at| &group.title[at..]);
     text(body, 10, top + 16, "t", &format!("{title} {sizes}{hint}"));
     let mut y = top + HEAD - 6;
-    for entry in &group.entries {
+    for entry in engines {
         let label = format!("{}, {}", entry.label, entry.durability);
         text(body, 10, y + 13, "", &label);
         let class = if entry.role == Role::Ours {
@@ -128,7 +132,7 @@ mod tests {
     use crate::report::tests::sample;
 
     #[test]
-    fn every_contender_has_a_bar_or_a_word() {
+    fn every_engine_has_a_bar_or_a_word() {
         let svg = render(&sample());
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("<rect ").count(), 2);

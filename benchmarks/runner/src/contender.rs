@@ -20,6 +20,8 @@ pub(crate) struct Contender {
     /// Which of its settings to use.
     pub(crate) settings: &'static str,
     pub(crate) server: Option<Kind>,
+    /// Who writes to the same store without an engine.
+    pub(crate) store: Option<&'static str>,
     pub(crate) role: Role,
 }
 
@@ -27,8 +29,10 @@ pub(crate) struct Contender {
 pub(crate) enum Role {
     Ours,
     Peer,
-    /// No engine: what the machine can do.
-    Limit,
+    /// No engine: what this project writes, and nothing else.
+    Store,
+    /// No engine and no store.
+    Disk,
 }
 
 /// This project's setting that peers are compared with.
@@ -42,6 +46,15 @@ pub(crate) const ALL: &[Contender] = &[
         "bench-ours-sqlite",
         "full",
         None,
+        Some("raw-sqlite"),
+    ),
+    limit(
+        "raw-sqlite",
+        "rusqlite alone, our rows",
+        "WAL, synchronous=FULL",
+        "sqlite",
+        None,
+        Role::Store,
     ),
     ours(
         "ours-sqlite-normal",
@@ -49,6 +62,7 @@ pub(crate) const ALL: &[Contender] = &[
         "WAL, synchronous=NORMAL",
         "bench-ours-sqlite",
         "normal",
+        None,
         None,
     ),
     ours(
@@ -58,6 +72,15 @@ pub(crate) const ALL: &[Contender] = &[
         "bench-ours-redis",
         "always",
         Some(Kind::RedisAlways),
+        Some("raw-redis-always"),
+    ),
+    limit(
+        "raw-redis-always",
+        "Redis alone, our scripts",
+        "appendfsync always",
+        "redis",
+        Some(Kind::RedisAlways),
+        Role::Store,
     ),
     ours(
         "ours-redis-everysec",
@@ -66,6 +89,15 @@ pub(crate) const ALL: &[Contender] = &[
         "bench-ours-redis",
         "everysec",
         Some(Kind::RedisEverySecond),
+        Some("raw-redis-everysec"),
+    ),
+    limit(
+        "raw-redis-everysec",
+        "Redis alone, our scripts",
+        "appendfsync everysec",
+        "redis",
+        Some(Kind::RedisEverySecond),
+        Role::Store,
     ),
     peer(
         "duroxide-default",
@@ -140,32 +172,12 @@ pub(crate) const ALL: &[Contender] = &[
         Some(Kind::RestateTuned),
     ),
     limit(
-        "raw-sqlite",
-        "rusqlite alone, our rows",
-        "WAL, synchronous=FULL",
-        "sqlite",
-        None,
-    ),
-    limit(
         "raw-fdatasync",
         "the disk",
         "write of 4 KiB, fdatasync",
         "fdatasync",
         None,
-    ),
-    limit(
-        "raw-redis-always",
-        "Redis script alone",
-        "appendfsync always",
-        "redis",
-        Some(Kind::RedisAlways),
-    ),
-    limit(
-        "raw-redis-everysec",
-        "Redis script alone",
-        "appendfsync everysec",
-        "redis",
-        Some(Kind::RedisEverySecond),
+        Role::Disk,
     ),
 ];
 
@@ -181,6 +193,7 @@ const fn ours(
     binary: &'static str,
     settings: &'static str,
     server: Option<Kind>,
+    store: Option<&'static str>,
 ) -> Contender {
     Contender {
         name,
@@ -190,6 +203,7 @@ const fn ours(
         binary,
         settings,
         server,
+        store,
         role: Role::Ours,
     }
 }
@@ -211,6 +225,7 @@ const fn peer(
         binary,
         settings,
         server,
+        store: None,
         role: Role::Peer,
     }
 }
@@ -221,6 +236,7 @@ const fn limit(
     durability: &'static str,
     settings: &'static str,
     server: Option<Kind>,
+    role: Role,
 ) -> Contender {
     Contender {
         name,
@@ -230,7 +246,8 @@ const fn limit(
         binary: "bench-raw",
         settings,
         server,
-        role: Role::Limit,
+        store: None,
+        role,
     }
 }
 
@@ -245,5 +262,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ALL.len());
+    }
+
+    #[test]
+    fn a_store_alone_runs_next_to_who_is_compared_with_it() {
+        for pair in ALL.windows(2) {
+            if let Some(store) = pair[0].store {
+                assert_eq!((pair[1].name, pair[1].role), (store, Role::Store));
+            }
+        }
     }
 }

@@ -13,6 +13,7 @@ mod options;
 mod plan;
 mod prepare;
 mod process;
+mod raw;
 mod report;
 mod rounds;
 mod selection;

@@ -1,10 +1,12 @@
 //! Which workloads are run, of which size, and what of them is shown.
 
+use serde::Serialize;
+
 use crate::contender::{Contender, Role};
 use crate::options::Options;
 
 /// A workload of one size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Workload {
     /// For the command line and for machines.
     pub(crate) name: &'static str,
@@ -18,16 +20,20 @@ pub(crate) struct Workload {
     pub(crate) for_whom: Whom,
     /// What is shown, the first being what is compared.
     pub(crate) metrics: &'static [Metric],
+    /// Who is to come how near to its store alone.
+    pub(crate) aims: &'static [Aim],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
     /// This project and its peers.
     Engines,
+    /// These, and the stores of this project without an engine.
+    EnginesAndStores,
     /// This project only: no peer is asked for so much.
     Ours,
-    /// The limits of the machine, those whose name begins so.
-    Limit(&'static str),
+    /// The disk alone.
+    Disk,
 }
 
 /// A value that is measured.
@@ -40,10 +46,20 @@ pub(crate) struct Metric {
     pub(crate) better: Better,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Better {
     Higher,
     Lower,
+}
+
+/// How near a contender is to come to its store alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Aim {
+    /// Its name.
+    pub(crate) contender: &'static str,
+    /// Its value divided by the store's: at least this, or of what is better lower at most.
+    pub(crate) bound: f64,
 }
 
 /// Memory at the end of a run, of all processes.
@@ -65,17 +81,13 @@ const RECOVERY: &[Metric] = &[
     lower("activities_again", "activities run again"),
     lower(LIVE_MEMORY, "memory while waiting, MB"),
 ];
-const SQLITE: &[Metric] = &[
-    higher("steps_per_s", "commits of a step/s, one by one"),
-    lower("orchestration_ms", "commits of one activity, p50, ms"),
-    higher("batched_per_s", "commits/s, batched by 64"),
-];
 const SYNC: &[Metric] = &[lower("p50_ms", "p50, ms"), lower("p99_ms", "p99, ms")];
-const REDIS: &[Metric] = &[
-    higher("one_by_one_per_s", "commits/s, one by one"),
-    higher("pipelined_per_s", "commits/s, 64 in flight"),
-];
 const PEAK: Metric = lower(MEMORY, "peak memory, MB");
+
+// What is aimed at beside a store alone.
+const CHAIN_AIMS: &[Aim] = &[aim("ours-sqlite-full", 0.5), aim("ours-redis-always", 0.4)];
+const LONG_AIMS: &[Aim] = &[aim("ours-sqlite-full", 0.7)];
+const LATENCY_AIMS: &[Aim] = &[aim("ours-sqlite-full", 2.0), aim("ours-redis-always", 3.0)];
 
 const fn higher(key: &'static str, title: &'static str) -> Metric {
     let better = Better::Higher;
@@ -87,38 +99,23 @@ const fn lower(key: &'static str, title: &'static str) -> Metric {
     Metric { key, title, better }
 }
 
+const fn aim(contender: &'static str, bound: f64) -> Aim {
+    Aim { contender, bound }
+}
+
 /// The workloads in the order in which they run.
 pub(crate) fn workloads(options: &Options) -> Vec<Workload> {
     let size = |full: u64, quick: u64| if options.quick { quick } else { full };
     let instances = size(1_000, 100);
     let mut workloads = vec![
-        limit(
-            "raw-fdatasync",
-            "Raw: fdatasync",
-            "fdatasync",
-            size(2_000, 200),
-            SYNC,
-        ),
-        limit(
-            "raw-sqlite",
-            "Raw: SQLite with our rows",
-            "sqlite",
-            size(1_000, 100),
-            SQLITE,
-        ),
-        limit(
-            "raw-redis",
-            "Raw: Redis with our rows",
-            "redis",
-            size(10_000, 1_000),
-            REDIS,
-        ),
+        disk(size(2_000, 200)),
         engines(
             "chain",
             "hello chain",
             &format!("chain {instances} 5"),
             RATE,
-        ),
+        )
+        .beside_stores(CHAIN_AIMS),
     ];
     for width in [size(1_000, 200), size(5_000, 1_000)] {
         workloads.push(engines(
@@ -136,20 +133,14 @@ pub(crate) fn workloads(options: &Options) -> Vec<Workload> {
         vec![1_000, 2_000, 4_000]
     };
     for steps in lengths {
-        workloads.push(engines(
-            "long",
-            "sequential steps",
-            &format!("long {steps}"),
-            LONG,
-        ));
+        let words = format!("long {steps}");
+        let long = engines("long", "sequential steps", &words, LONG);
+        workloads.push(long.beside_stores(LONG_AIMS));
     }
     let runs = size(200, 20);
-    workloads.push(engines(
-        "latency",
-        "idle latency",
-        &format!("latency {runs}"),
-        LATENCY,
-    ));
+    let words = format!("latency {runs}");
+    let latency = engines("latency", "idle latency", &words, LATENCY);
+    workloads.push(latency.beside_stores(LATENCY_AIMS));
     workloads.push(engines(
         "mixed",
         "mixed",
@@ -164,11 +155,10 @@ pub(crate) fn workloads(options: &Options) -> Vec<Workload> {
 impl Workload {
     pub(crate) fn is_for(&self, contender: &Contender) -> bool {
         match self.for_whom {
-            Whom::Engines => contender.role != Role::Limit,
+            Whom::Engines => matches!(contender.role, Role::Ours | Role::Peer),
+            Whom::EnginesAndStores => contender.role != Role::Disk,
             Whom::Ours => contender.role == Role::Ours,
-            Whom::Limit(settings) => {
-                contender.role == Role::Limit && contender.settings == settings
-            }
+            Whom::Disk => contender.role == Role::Disk,
         }
     }
 
@@ -179,6 +169,12 @@ impl Workload {
 
     fn ours(mut self) -> Self {
         self.for_whom = Whom::Ours;
+        self
+    }
+
+    fn beside_stores(mut self, aims: &'static [Aim]) -> Self {
+        self.for_whom = Whom::EnginesAndStores;
+        self.aims = aims;
         self
     }
 }
@@ -192,6 +188,7 @@ fn engines(name: &'static str, title: &str, words: &str, metrics: &'static [Metr
         before: None,
         for_whom: Whom::Engines,
         metrics,
+        aims: &[],
     }
 }
 
@@ -206,20 +203,15 @@ fn recovery(instances: u64) -> Workload {
     workload
 }
 
-fn limit(
-    name: &'static str,
-    title: &str,
-    settings: &'static str,
-    size: u64,
-    metrics: &'static [Metric],
-) -> Workload {
+fn disk(writes: u64) -> Workload {
     Workload {
-        name,
-        title: title.to_owned(),
-        words: vec![settings.to_owned(), size.to_string()],
+        name: "raw-fdatasync",
+        title: "Raw: fdatasync".to_owned(),
+        words: vec!["fdatasync".to_owned(), writes.to_string()],
         before: None,
-        for_whom: Whom::Limit(settings),
-        metrics,
+        for_whom: Whom::Disk,
+        metrics: SYNC,
+        aims: &[],
     }
 }
 

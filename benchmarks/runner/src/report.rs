@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::options::Options;
 use crate::plan::{Better, Metric, Workload};
 use crate::prepare::Prepared;
+use crate::raw::{self, Judged};
 use crate::rounds::{Outcome, Ran};
 use crate::statistics::Summary;
 
@@ -40,6 +41,7 @@ pub(crate) struct Group {
     #[serde(skip)]
     pub(crate) metrics: &'static [Metric],
     pub(crate) entries: Vec<Entry>,
+    pub(crate) aims: Vec<Judged>,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,6 +58,8 @@ pub(crate) struct Entry {
     pub(crate) failures: Vec<String>,
     /// How many times better this project is, in what is compared first.
     pub(crate) ours_is_better: Option<f64>,
+    /// Its value divided by that of its store alone, in what is compared first.
+    pub(crate) of_raw: Option<Summary>,
 }
 
 impl Report {
@@ -107,12 +111,17 @@ impl Group {
     fn new(workload: &Workload, prepared: &Prepared, runs: &[Ran]) -> Self {
         let who = prepared.ready.iter().map(|ready| &ready.contender);
         let who = who.filter(|contender| workload.is_for(contender));
-        let entries = who.map(|contender| Entry::new(contender, &workload.id(), runs));
+        let entries = who.map(|contender| Entry::new(contender, workload, runs));
+        Self::of(workload, entries.collect())
+    }
+
+    fn of(workload: &Workload, entries: Vec<Entry>) -> Self {
         let mut group = Self {
             workload: workload.id(),
             title: workload.title.clone(),
             metrics: workload.metrics,
-            entries: entries.collect(),
+            aims: raw::judge(workload, &entries),
+            entries,
         };
         group.compare();
         group
@@ -142,10 +151,10 @@ impl Group {
 }
 
 impl Entry {
-    fn new(contender: &Contender, workload: &str, runs: &[Ran]) -> Self {
+    pub(crate) fn new(contender: &Contender, workload: &Workload, runs: &[Ran]) -> Self {
         let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let (mut did_not_finish, mut failures) = (0, Vec::new());
-        let mine = |ran: &&Ran| ran.name == contender.name && ran.workload == workload;
+        let mine = |ran: &&Ran| ran.name == contender.name && ran.workload == workload.id();
         for ran in runs.iter().filter(mine) {
             match &ran.outcome {
                 Outcome::DidNotFinish => did_not_finish += 1,
@@ -169,6 +178,7 @@ impl Entry {
             did_not_finish,
             failures,
             ours_is_better: None,
+            of_raw: raw::share(contender, workload, runs),
         }
     }
 }
@@ -178,7 +188,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::{contender, machine, plan};
 
-    /// Three contenders on one workload: three rounds, one round, not finished.
+    /// Three contenders on one workload: three rounds, one round, not finished; and the
+    /// store of the first alone, one round.
     pub(crate) fn sample() -> Report {
         let options = Options::parse(std::iter::empty()).unwrap();
         let workloads = plan::workloads(&options);
@@ -187,30 +198,25 @@ pub(crate) mod tests {
             let value = ("orchestrations_per_s".to_owned(), value);
             Outcome::Measured([value].into())
         };
-        let ran = |name, outcome| Ran {
+        let ran = |round, name, outcome| Ran {
+            round,
             name,
             workload: workload.id(),
             outcome,
         };
         let runs = [
-            ran(REFERENCE, rate(300.0)),
-            ran(REFERENCE, rate(200.0)),
-            ran(REFERENCE, rate(400.0)),
-            ran("durust-default", rate(100.0)),
-            ran("duroxide-tuned", Outcome::DidNotFinish),
+            ran(1, REFERENCE, rate(300.0)),
+            ran(1, "raw-sqlite", rate(400.0)),
+            ran(1, "durust-default", rate(100.0)),
+            ran(1, "duroxide-tuned", Outcome::DidNotFinish),
+            ran(2, REFERENCE, rate(200.0)),
+            ran(3, REFERENCE, rate(400.0)),
         ];
-        let names = [REFERENCE, "durust-default", "duroxide-tuned"];
+        let names = [REFERENCE, "raw-sqlite", "durust-default", "duroxide-tuned"];
         let entries = names.map(|name| {
             let contender = contender::ALL.iter().find(|one| one.name == name).unwrap();
-            Entry::new(contender, &workload.id(), &runs)
+            Entry::new(contender, workload, &runs)
         });
-        let mut group = Group {
-            workload: workload.id(),
-            title: workload.title.clone(),
-            metrics: workload.metrics,
-            entries: entries.into(),
-        };
-        group.compare();
         Report {
             machine: machine::describe(),
             versions: Vec::new(),
@@ -218,7 +224,7 @@ pub(crate) mod tests {
             is_quick: false,
             limit_s: 120,
             skipped: Vec::new(),
-            workloads: vec![group],
+            workloads: vec![Group::of(workload, entries.into())],
         }
     }
 
@@ -227,7 +233,7 @@ pub(crate) mod tests {
         let report = sample();
         let entries = report.workloads[0].entries.iter();
         let better: Vec<_> = entries.map(|entry| entry.ours_is_better).collect();
-        assert_eq!(better, [None, Some(3.0), None]);
+        assert_eq!(better, [None, None, Some(3.0), None]);
         assert!(report.verdict().is_ok());
     }
 }

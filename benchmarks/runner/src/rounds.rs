@@ -18,6 +18,8 @@ use crate::server::Running;
 /// One contender's run of one workload.
 #[derive(Debug)]
 pub(crate) struct Ran {
+    /// From 1 on.
+    pub(crate) round: usize,
     /// Of the contender.
     pub(crate) name: &'static str,
     /// Of the workload.
@@ -52,6 +54,7 @@ pub(crate) fn run(options: &Options, prepared: &Prepared) -> Result<Vec<Ran>, Er
                     describe(&outcome, workload)
                 );
                 runs.push(Ran {
+                    round,
                     name,
                     workload: workload.id(),
                     outcome,

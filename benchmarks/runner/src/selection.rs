@@ -76,14 +76,14 @@ mod tests {
         let some = selected("--only ours,durust").unwrap();
         assert!(some.contenders.len() < all.contenders.len());
         assert!(some.workloads.iter().any(|one| one.name == "chain"));
-        assert!(!some.workloads.iter().any(|one| one.name == "raw-sqlite"));
+        assert!(!some.workloads.iter().any(|one| one.name == "raw-fdatasync"));
         let with_limits = selected("--only ours,raw").unwrap();
         assert!(with_limits.workloads.iter().any(|one| one.name == "chain"));
         assert!(
             with_limits
                 .workloads
                 .iter()
-                .any(|one| one.name == "raw-sqlite")
+                .any(|one| one.name == "raw-fdatasync")
         );
         let chain = selected("--only durust,chain").unwrap();
         assert_eq!(chain.workloads.len(), 1);

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use crate::contender::Role;
+use crate::plan::Better;
+use crate::raw::Judged;
 use crate::report::{Entry, Group, Report};
 use crate::statistics::Summary;
 
@@ -66,10 +68,15 @@ pub(crate) fn disk_p50(report: &Report) -> Option<f64> {
 
 fn section(group: &Group, report: &Report) -> String {
     let has_peers = group.entries.iter().any(|entry| entry.role == Role::Peer);
+    let has_raw = group.entries.iter().any(|entry| entry.of_raw.is_some());
     let mut text = format!("\n## {}\n\n| | durability |", group.title);
     let mut rule = "\n|---|---|".to_owned();
     for metric in group.metrics {
         let _ = write!(text, " {} |", metric.title);
+        rule.push_str("---:|");
+    }
+    if has_raw {
+        text.push_str(" of raw |");
         rule.push_str("---:|");
     }
     if has_peers {
@@ -79,12 +86,41 @@ fn section(group: &Group, report: &Report) -> String {
     text.push_str(&rule);
     text.push('\n');
     for entry in &group.entries {
-        text.push_str(&row(entry, group, report, has_peers));
+        text.push_str(&row(entry, group, report));
+        if has_raw {
+            let _ = write!(
+                text,
+                " {} |",
+                entry.of_raw.as_ref().map_or(String::new(), cell)
+            );
+        }
+        if has_peers {
+            let factor = entry.ours_is_better.map(|factor| format!("{factor:.1} ×"));
+            let _ = write!(text, " {} |", factor.unwrap_or_default());
+        }
+        text.push('\n');
+    }
+    for (at, aim) in group.aims.iter().enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{gap}- {}", verdict(aim));
     }
     text
 }
 
-fn row(entry: &Entry, group: &Group, report: &Report, has_peers: bool) -> String {
+fn verdict(aim: &Judged) -> String {
+    let side = match aim.better {
+        Better::Higher => "at least",
+        Better::Lower => "at most",
+    };
+    let word = if aim.is_kept { "kept" } else { "missed" };
+    format!(
+        "{} ({}), aim: {side} {:.2} of raw: {word}, {:.2}",
+        aim.label, aim.durability, aim.bound, aim.of_raw
+    )
+}
+
+/// The row of a contender as far as its own values go.
+fn row(entry: &Entry, group: &Group, report: &Report) -> String {
     let mut text = format!("| {} | {} |", entry.label, entry.durability);
     if entry.values.is_empty() {
         let why = if entry.did_not_finish > 0 {
@@ -95,28 +131,19 @@ fn row(entry: &Entry, group: &Group, report: &Report, has_peers: bool) -> String
         let _ = write!(text, " {why} |{}", " |".repeat(group.metrics.len() - 1));
     } else {
         for metric in group.metrics {
-            let _ = write!(text, " {} |", cell(entry.values.get(metric.key)));
+            let value = entry.values.get(metric.key);
+            let _ = write!(text, " {} |", value.map_or("–".to_owned(), cell));
         }
     }
-    if has_peers {
-        let factor = entry.ours_is_better.map(|factor| format!("{factor:.1} ×"));
-        let _ = write!(text, " {} |", factor.unwrap_or_default());
-    }
-    text.push('\n');
     text
 }
 
-fn cell(summary: Option<&Summary>) -> String {
-    match summary {
-        None => "–".to_owned(),
-        Some(summary) if summary.values.len() == 1 => number(summary.median),
-        Some(summary) => format!(
-            "{} ({}–{})",
-            number(summary.median),
-            number(summary.min),
-            number(summary.max)
-        ),
+fn cell(summary: &Summary) -> String {
+    if summary.values.len() == 1 {
+        return number(summary.median);
     }
+    let [median, min, max] = [summary.median, summary.min, summary.max].map(number);
+    format!("{median} ({min}–{max})")
 }
 
 /// Three digits that count, at least; thousands set apart.
@@ -163,10 +190,13 @@ mod tests {
             .collect();
         assert_eq!(
             rows[0],
-            "| durable, SQLite | WAL, synchronous=FULL | 300 (200–400) | – |  |"
+            "| durable, SQLite | WAL, synchronous=FULL | 300 (200–400) | – | 0.75 |  |"
         );
-        assert!(rows[1].ends_with("| 100 | – | 3.0 × |"), "{}", rows[1]);
+        assert!(rows[1].ends_with("| 100 | – |  | 3.0 × |"), "{}", rows[1]);
         assert!(rows[2].contains("did not finish in 120 s"), "{}", rows[2]);
         assert_eq!(rows.len(), 3);
+        assert!(text.ends_with(
+            "\n\n- durable, SQLite (WAL, synchronous=FULL), aim: at least 0.50 of raw: kept, 0.75\n"
+        ));
     }
 }

@@ -122,7 +122,7 @@ pub(crate) async fn latency() {
         let instance = start.await.unwrap();
         assert_eq!(instance.wait().await.unwrap(), 2);
         ours.push(began.elapsed());
-        limits.push(raw.orchestration().await);
+        limits.push(raw.orchestration(1, || {}).await);
     }
     runtime.shutdown(Duration::from_secs(5)).await;
     ours.sort();

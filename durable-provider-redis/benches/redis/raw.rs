@@ -165,16 +165,24 @@ impl Raw {
         began.elapsed()
     }
 
-    /// The four writes of an orchestration with one activity, one by one.
-    pub(crate) async fn orchestration(&mut self) -> Duration {
+    /// The writes of an orchestration of so many activities, one by one: started, handed
+    /// out, the first turn, and one for every activity that completed.
+    pub(crate) async fn orchestration(
+        &mut self,
+        steps: u64,
+        mut activity: impl FnMut() + Send,
+    ) -> Duration {
         let id = self.next_id();
         let began = Instant::now();
         let start = self.start(&id);
         self.pipelines(&[start]).await;
         let claim = self.claim(&id);
         let held = Held::read(&self.pipelines(&[claim]).await[0]);
-        for (turn, is_last) in [(0, false), (1, true)] {
-            let commit = self.commit(&held, turn, is_last);
+        for turn in 0..=steps {
+            if turn > 0 {
+                activity();
+            }
+            let commit = self.commit(&held, turn, turn == steps);
             assert_done(&self.pipelines(&[commit]).await[0]);
         }
         began.elapsed()

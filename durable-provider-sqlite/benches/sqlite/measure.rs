@@ -72,7 +72,7 @@ async fn sequences() -> (Duration, u64, u64) {
     (took, turns, after.transactions - before.transactions)
 }
 
-/// One orchestration of sequential activities, against the raw commits of its steps.
+/// One orchestration of sequential activities, against its raw commits.
 pub(crate) async fn sequential() {
     const STEPS: u64 = 500;
     const ROUNDS: u64 = 5;
@@ -82,7 +82,7 @@ pub(crate) async fn sequential() {
     let mut raw = crate::raw::OneByOne::open();
     let (mut ours, mut limits) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        limits.push(raw.steps(STEPS as i64));
+        limits.push(raw.orchestration(STEPS as i64, || {}));
         let began = Instant::now();
         let start = runtime
             .client()
@@ -184,7 +184,7 @@ pub(crate) async fn latency() {
         let instance = start.await.unwrap();
         assert_eq!(instance.wait().await.unwrap(), 2);
         ours.push(began.elapsed());
-        limits.push(raw.orchestration());
+        limits.push(raw.orchestration(1, || {}));
     }
     runtime.shutdown(Duration::from_secs(5)).await;
     ours.sort();

@@ -15,6 +15,8 @@ const ENTRY: [u8; 60] = [7; 60];
 const START: [u8; 70] = [7; 70];
 /// What an instance says of the one activity that it runs.
 const IN_HAND: Option<[u8; 28]> = Some([7; 28]);
+/// How hand-outs are committed: after a power cut nobody holds anything.
+const HAND_OUT_SYNCHRONOUS: &str = "NORMAL";
 
 const HISTORY: &str =
     "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, 1, ?2, ?3)";
@@ -41,7 +43,7 @@ impl Raw {
         drop(SqliteProvider::open(&path).unwrap());
         let connection = Connection::open(&path).unwrap();
         connection.set_prepared_statement_cache_capacity(64);
-        let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY";
+        let settings = "PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16384000; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY";
         connection.execute_batch(settings).unwrap();
         Self {
             _directory: directory,
@@ -95,6 +97,17 @@ impl Raw {
         self.run(HOLD, [key, 0]);
     }
 
+    /// Hands instances out, in a commit of their own.
+    fn hand_out(&self, keys: &[i64]) {
+        let synchronous = |level: &str| {
+            let set = self.connection.pragma_update(None, "synchronous", level);
+            set.unwrap();
+        };
+        synchronous(HAND_OUT_SYNCHRONOUS);
+        self.transaction(|| keys.iter().for_each(|&key| self.run(HOLD, [key, 1])));
+        synchronous("FULL");
+    }
+
     fn transaction(&self, write: impl FnOnce()) {
         self.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
         write();
@@ -113,7 +126,7 @@ pub(crate) fn throughput(instances: u64, steps: u64) -> Duration {
     };
     let began = Instant::now();
     batches(&|key| raw.start(key));
-    batches(&|key| raw.run(HOLD, [key, 1]));
+    keys.chunks(BATCH).for_each(|keys| raw.hand_out(keys));
     batches(&|key| raw.first_turn(key));
     for turn in 1..steps as i64 {
         batches(&|key| raw.next_turn(key, turn));
@@ -136,28 +149,21 @@ impl OneByOne {
         }
     }
 
-    /// The commits of so many steps of one orchestration.
-    pub(crate) fn steps(&mut self, steps: i64) -> Duration {
+    /// The commits of an orchestration of so many activities, one after the other:
+    /// started, handed out, the first turn, and one for every activity that completed.
+    pub(crate) fn orchestration(&mut self, steps: i64, mut activity: impl FnMut()) -> Duration {
         self.last_key += 1;
         let (raw, key) = (&self.raw, self.last_key);
-        raw.transaction(|| raw.start(key));
-        raw.transaction(|| raw.first_turn(key));
         let began = Instant::now();
-        for turn in 1..=steps {
+        raw.transaction(|| raw.start(key));
+        raw.hand_out(&[key]);
+        raw.transaction(|| raw.first_turn(key));
+        for turn in 1..steps {
+            activity();
             raw.transaction(|| raw.next_turn(key, turn));
         }
-        began.elapsed()
-    }
-
-    /// The four commits of an orchestration with one activity.
-    pub(crate) fn orchestration(&mut self) -> Duration {
-        self.last_key += 1;
-        let (raw, key) = (&self.raw, self.last_key);
-        let began = Instant::now();
-        raw.transaction(|| raw.start(key));
-        raw.transaction(|| raw.run(HOLD, [key, 1]));
-        raw.transaction(|| raw.first_turn(key));
-        raw.transaction(|| raw.last_turn(key, 1));
+        activity();
+        raw.transaction(|| raw.last_turn(key, steps));
         began.elapsed()
     }
 }
