@@ -145,6 +145,29 @@ async fn a_file_of_the_first_version_is_brought_up_to_date() {
     audit(&provider).await;
 }
 
+#[tokio::test]
+async fn a_log_with_room_ahead_is_read_after_a_crash() {
+    let place = Place::new();
+    let provider = place.open();
+    let log = |place: &Place| place.directory().join("store.db-wal");
+    for number in 0..20_u64 {
+        let id = InstanceId::from(format!("{number:02}"));
+        let message = start_message(format!("start-{number}"));
+        let started = provider.start(&id, message, IdReuse::Refuse, number);
+        started.await.map(drop).unwrap();
+        let length = std::fs::metadata(log(&place)).unwrap().len();
+        assert!(length >= 1024 * 1024, "{number}: {length}");
+
+        // What a crash right now would leave.
+        let image = Place::new();
+        std::fs::copy(place.file(), image.file()).unwrap();
+        std::fs::copy(log(&place), log(&image)).unwrap();
+        let after = image.open();
+        assert_eq!(records(&after).await.len() as u64, number + 1);
+        audit(&after).await;
+    }
+}
+
 #[test]
 fn a_torn_file_is_refused() {
     let place = Place::new();

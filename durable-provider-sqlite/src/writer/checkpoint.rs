@@ -26,12 +26,10 @@ pub(super) struct LogWatch {
 }
 
 impl LogWatch {
-    pub(super) fn new(database: &std::path::Path, options: &SqliteOptions) -> Self {
-        let mut path = database.to_owned().into_os_string();
-        path.push("-wal");
+    pub(super) fn new(log: PathBuf, options: &SqliteOptions) -> Self {
         let pages = u64::from(options.checkpoint_pages).saturating_mul(4);
         Self {
-            path: path.into(),
+            path: log,
             max_bytes: pages.saturating_mul(u64::from(options.page_bytes)),
             groups: 0,
         }

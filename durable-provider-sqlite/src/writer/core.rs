@@ -20,6 +20,7 @@ use super::failed::Failed;
 use super::file::FileIdentity;
 use super::guard::{Guard, Stepped};
 use super::job::{BoxedJob, Outlives};
+use super::room::LogRoom;
 use crate::connection;
 use crate::error::of_opening;
 use crate::lock::SessionLocks;
@@ -53,6 +54,7 @@ struct Place {
     path: PathBuf,
     file: FileIdentity,
     log: LogWatch,
+    room: LogRoom,
 }
 
 impl Core {
@@ -67,7 +69,8 @@ impl Core {
         let place = Place {
             path: path.to_owned(),
             file: FileIdentity::of(path),
-            log: LogWatch::new(path, &options),
+            log: LogWatch::new(log_of(path), &options),
+            room: LogRoom::new(log_of(path), &options),
         };
         let locks = SessionLocks::new(path);
         let state = State::new(&options, Some(locks));
@@ -328,6 +331,9 @@ impl Core {
         let has_changed = connection.total_changes() != changes;
         if has_changed {
             self.state.store(connection)?;
+            if let Some(place) = &mut self.place {
+                place.room.before_commit();
+            }
         }
         if let Err(error) = execute(connection, "COMMIT") {
             return Err(Failed::at_commit(&error));
@@ -344,6 +350,7 @@ impl Core {
             })?;
             let is_at_rest = self.state.sessions_changed && self.state.sessions.is_empty();
             place.log.after_group(connection, is_at_rest);
+            place.room.after_group(connection)?;
         }
         Ok(())
     }
@@ -357,6 +364,13 @@ impl Core {
         let (notes, version) = self.state.take_notes();
         self.board.publish(notes, version);
     }
+}
+
+/// The write-ahead log of a database.
+fn log_of(database: &Path) -> PathBuf {
+    let mut log = database.to_owned().into_os_string();
+    log.push("-wal");
+    log.into()
 }
 
 fn closed() -> ProviderError {

@@ -13,6 +13,7 @@ mod failed;
 mod file;
 mod guard;
 mod job;
+mod room;
 mod thread;
 
 pub(crate) use core::Core;
