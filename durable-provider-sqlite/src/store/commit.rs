@@ -179,6 +179,7 @@ impl Store<'_> {
             instance.status = status.kind();
         }
         if instance.status.is_ended() {
+            self.note(Topic::End(prepared.turn.lease.instance.clone()));
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
             self.cancel_all_work_of(instance.key)?;
         }
