@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
-use durable_core::provider::{InstanceRecord, ProviderError, StatusKind};
+use durable_core::provider::{InstanceRecord, Provider, ProviderError, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{
@@ -64,13 +64,13 @@ async fn two_hundred_orchestrations_survive_a_restart_in_the_middle() {
 }
 
 /// Tasks of a node that was dropped end soon, not at once.
-fn provider_count(provider: &durable_provider_sqlite::SqliteProvider) -> usize {
+fn provider_count(provider: &SqliteProvider) -> usize {
     provider.handles()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_in_memory_works_in_virtual_time() {
-    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let provider = SqliteProvider::open_in_memory().unwrap();
     let runtime = node(&provider).await;
     let instance = runtime.client().start(COUNT, "a", &4).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
@@ -140,7 +140,7 @@ async fn time_goes_on_while_only_turns_are_committed() {
         })
         .build()
         .unwrap();
-    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let provider = SqliteProvider::open_in_memory().unwrap();
     let runtime = Runtime::builder(provider, registry)
         .clock(TokioClock::starting_at(0))
         .start()
