@@ -129,8 +129,8 @@ impl<'a> Importer<'a> {
             .start(&history.instance, message, IdReuse::RestartEnded, now_ms())
             .await?;
         match started {
-            StartOutcome::Started { execution_id } if execution_id == history.execution_id => {}
-            StartOutcome::Started { execution_id } => {
+            StartOutcome::Started { execution_id, .. } if execution_id == history.execution_id => {}
+            StartOutcome::Started { execution_id, .. } => {
                 // Without code of its version it would wait for ever.
                 let handle = self
                     .store

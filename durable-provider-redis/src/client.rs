@@ -33,10 +33,18 @@ impl Store {
             .push(message.message_id.as_str())
             .push(message_bytes(message)?);
         push_start(&mut call.args, start);
+        let before = self.board.seen();
         let (status, mut reply) = self.call(&call).await?;
         let execution_id = ExecutionId::new(reply.number()?);
         match status.as_str() {
-            "STARTED" => Ok(StartOutcome::Started { execution_id }),
+            "STARTED" => Ok(StartOutcome::Started {
+                execution_id,
+                seen: Some(before),
+            }),
+            "AGAIN" => Ok(StartOutcome::Started {
+                execution_id,
+                seen: None,
+            }),
             "RUNNING" => Ok(StartOutcome::AlreadyRunning { execution_id }),
             "TAKEN" => Ok(StartOutcome::Taken {
                 execution_id,

@@ -177,6 +177,7 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<String> {
             .collect(),
         Interest::Timers => vec!["t".to_owned()],
         Interest::Instance(instance) => vec![format!("i{instance}")],
+        Interest::End(instance) => vec![format!("d{instance}")],
     };
     wanted.into_iter().chain(session.map(ending)).collect()
 }
@@ -219,6 +220,17 @@ mod tests {
         assert_eq!(look(8), Ok(None));
         board.note_end(SessionId(8));
         assert!(look(8).is_err());
+    }
+
+    #[test]
+    fn who_waits_for_an_end_is_not_told_of_other_changes() {
+        let board = Board::default();
+        let end = Interest::End("a".into());
+        board.note("2:ia2:db");
+        assert_eq!(look(&board, &end, 0), None);
+        board.note("2:da");
+        assert_eq!(look(&board, &end, 2), Some(WakeSeq(3)));
+        assert_eq!(look(&board, &end, 3), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! within its transaction. A wait looks at the board and leaves its bell in the same
 //! step, so nothing can happen between the look and the wait.
 //!
-//! The board is bounded: of instances it remembers the latest few thousand changes,
+//! The board is bounded: of instances it remembers the latest few thousand changes and ends,
 //! and whoever looked before those is told to look again.
 
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,7 @@ use durable_core::provider::{Interest, ProviderError, SessionId, WakeSeq};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
 
-/// How many changed instances are remembered.
+/// How many changes and ends of instances are remembered.
 const REMEMBERED_INSTANCES: usize = 8_192;
 
 /// Something that changes.
@@ -32,8 +32,16 @@ pub(crate) enum Topic {
     Timers,
     /// An instance's status, execution or custom status changed.
     Instance(InstanceId),
+    /// An instance ended.
+    End(InstanceId),
     /// Another process changed something.
     Elsewhere,
+}
+
+impl Topic {
+    fn is_of_one_instance(&self) -> bool {
+        matches!(self, Self::Instance(_) | Self::End(_))
+    }
 }
 
 /// A topic and the version of its change.
@@ -50,7 +58,8 @@ pub(crate) struct Board {
 struct Inner {
     published: u64,
     changes: HashMap<Topic, u64>,
-    instances: HashMap<InstanceId, u64>,
+    /// Those of single instances: only the latest.
+    instances: HashMap<Topic, u64>,
     /// Changes of instances up to this version are forgotten.
     forgotten: u64,
     bells: HashMap<Topic, Vec<Weak<Notify>>>,
@@ -135,10 +144,10 @@ impl Drop for Waiting {
 
 impl Inner {
     fn remember(&mut self, topic: Topic, version: u64) {
-        let Topic::Instance(instance) = topic else {
+        if !topic.is_of_one_instance() {
             self.changes.insert(topic, version);
             return;
-        };
+        }
         if self.instances.len() >= REMEMBERED_INSTANCES {
             self.forgotten = self
                 .instances
@@ -147,16 +156,14 @@ impl Inner {
                 .max()
                 .unwrap_or(0);
         }
-        self.instances.insert(instance, version);
+        self.instances.insert(topic, version);
     }
 
     fn has_changed(&self, topic: &Topic, seen: WakeSeq) -> bool {
         let is_later = |version: Option<&u64>| version.is_some_and(|version| *version > seen.0);
-        let changed = match topic {
-            Topic::Instance(instance) => {
-                self.forgotten > seen.0 || is_later(self.instances.get(instance))
-            }
-            topic => is_later(self.changes.get(topic)),
+        let changed = match topic.is_of_one_instance() {
+            true => self.forgotten > seen.0 || is_later(self.instances.get(topic)),
+            false => is_later(self.changes.get(topic)),
         };
         changed || is_later(self.changes.get(&Topic::Elsewhere))
     }
@@ -182,6 +189,7 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<Topic> {
         Interest::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
         Interest::Timers => vec![Topic::Timers],
         Interest::Instance(instance) => vec![Topic::Instance(instance.clone())],
+        Interest::End(instance) => vec![Topic::End(instance.clone())],
     }
 }
 
@@ -208,18 +216,31 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_an_end_is_not_told_of_other_changes() {
+        let board = Board::default();
+        let end = Interest::End("a".into());
+        board.publish(vec![(Topic::Instance("a".into()), 1)], 1);
+        board.publish(vec![(Topic::End("b".into()), 2)], 2);
+        assert_eq!(look(&board, &end, 0), None);
+        board.publish(vec![(Topic::End("a".into()), 3)], 3);
+        assert_eq!(look(&board, &end, 2), Some(WakeSeq(3)));
+        assert_eq!(look(&board, &end, 3), None);
+    }
+
+    #[test]
     fn forgotten_instances_are_looked_at_again() {
         let board = Board::default();
-        let interest = Interest::Instance("order-0".into());
+        let first = InstanceId::from("order-0");
+        let interests = [Interest::Instance(first.clone()), Interest::End(first)];
         for version in 1..=REMEMBERED_INSTANCES as u64 + 1 {
             let instance = InstanceId::from(format!("order-{}", version - 1));
             board.publish(vec![(Topic::Instance(instance), version)], version);
         }
-        assert!(look(&board, &interest, 1).is_some(), "it may have changed");
-        assert_eq!(
-            look(&board, &interest, REMEMBERED_INSTANCES as u64 + 1),
-            None
-        );
+        for interest in interests {
+            assert!(look(&board, &interest, 1).is_some(), "it may have changed");
+            let latest = REMEMBERED_INSTANCES as u64 + 1;
+            assert_eq!(look(&board, &interest, latest), None);
+        }
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Disk {
     }
 }
 
-async fn start(provider: &SqliteProvider, id: &str) -> Result<StartOutcome, ProviderError> {
+/// Starts an instance; answers in which execution.
+async fn start(provider: &SqliteProvider, id: &str) -> Result<ExecutionId, ProviderError> {
     let start = StartInstance {
         name: "nobody-runs-it".into(),
         version: None,
@@ -130,9 +131,13 @@ async fn start(provider: &SqliteProvider, id: &str) -> Result<StartOutcome, Prov
         message_id: format!("start-{id}").into(),
         body: MessageBody::Start(start),
     };
-    provider
+    let outcome = provider
         .start(&id.into(), message, IdReuse::Refuse, 1)
-        .await
+        .await?;
+    match outcome {
+        StartOutcome::Started { execution_id, .. } => Ok(execution_id),
+        other => panic!("{other:?}"),
+    }
 }
 
 async fn ids(provider: &SqliteProvider) -> Vec<String> {
@@ -143,10 +148,8 @@ async fn ids(provider: &SqliteProvider) -> Vec<String> {
         .collect()
 }
 
-fn started() -> Result<StartOutcome, ProviderError> {
-    Ok(StartOutcome::Started {
-        execution_id: ExecutionId::FIRST,
-    })
+fn started() -> Result<ExecutionId, ProviderError> {
+    Ok(ExecutionId::FIRST)
 }
 
 #[tokio::test]

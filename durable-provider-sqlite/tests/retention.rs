@@ -78,10 +78,10 @@ async fn ended_instances_are_removed_by_age_and_status_and_their_ids_stay_above(
     let provider = place.open();
     let id = InstanceId::from("a");
     let again = provider.start(&id, start_message("again"), IdReuse::Refuse, 3_000);
-    let expected = StartOutcome::Started {
-        execution_id: ExecutionId::new(2),
+    let StartOutcome::Started { execution_id, .. } = again.await.unwrap() else {
+        panic!("it was not started");
     };
-    assert_eq!(again.await.unwrap(), expected);
+    assert_eq!(execution_id, ExecutionId::new(2));
     audit(&provider).await;
 }
 

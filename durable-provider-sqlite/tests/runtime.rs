@@ -4,14 +4,19 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use durable_core::provider::StatusKind;
-use durable_core::{EventId, ExecutionId};
+use async_trait::async_trait;
+use durable_core::provider::{InstanceRecord, Provider, ProviderError, StatusKind};
+use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{
-    Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry, Runtime,
-    TokioClock,
+    Activity, ActivityContext, Client, Failure, Orchestration, OrchestrationContext, Registry,
+    Runtime, TokioClock,
 };
+use durable_testkit::{Layer, Layered};
 
 use support::{COUNT, Place, audit, node, records};
 
@@ -59,17 +64,60 @@ async fn two_hundred_orchestrations_survive_a_restart_in_the_middle() {
 }
 
 /// Tasks of a node that was dropped end soon, not at once.
-fn provider_count(provider: &durable_provider_sqlite::SqliteProvider) -> usize {
+fn provider_count(provider: &SqliteProvider) -> usize {
     provider.handles()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_in_memory_works_in_virtual_time() {
-    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let provider = SqliteProvider::open_in_memory().unwrap();
     let runtime = node(&provider).await;
     let instance = runtime.client().start(COUNT, "a", &4).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
     runtime.shutdown(Duration::from_secs(5)).await;
+}
+
+/// A store that counts how often an instance is read.
+struct Counted {
+    store: SqliteProvider,
+    reads: Arc<AtomicU64>,
+}
+
+#[async_trait]
+impl Layer for Counted {
+    type Inner = SqliteProvider;
+
+    fn inner(&self) -> &SqliteProvider {
+        &self.store
+    }
+
+    async fn instance(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.store.instance(instance).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_for_what_was_just_started_reads_it_once() {
+    const INSTANCES: u64 = 50;
+    let place = Place::new();
+    let store = place.open();
+    let runtime = node(&store).await;
+    let reads = Arc::<AtomicU64>::default();
+    let client = Client::new(Arc::new(Layered(Counted {
+        store: store.clone(),
+        reads: Arc::clone(&reads),
+    })));
+    for number in 1..=INSTANCES {
+        let instance = client.start(COUNT, format!("count-{number}"), &number);
+        assert_eq!(instance.await.unwrap().wait().await.unwrap(), number + 3);
+        assert_eq!(reads.load(Ordering::Relaxed), number);
+    }
+    runtime.shutdown(Duration::from_secs(5)).await;
+    audit(&store).await;
 }
 
 /// While results travel in memory, commits are all that the store hears of a node.
@@ -92,7 +140,7 @@ async fn time_goes_on_while_only_turns_are_committed() {
         })
         .build()
         .unwrap();
-    let provider = durable_provider_sqlite::SqliteProvider::open_in_memory().unwrap();
+    let provider = SqliteProvider::open_in_memory().unwrap();
     let runtime = Runtime::builder(provider, registry)
         .clock(TokioClock::starting_at(0))
         .start()

@@ -77,6 +77,9 @@ faults! {
     waking::WakesNobody => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
     waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
     waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
+    waking::EndsInSilence => every_end_of_an_instance_ends_a_wait_for_it;
+    waking::StartsWithTheFuture => a_start_says_from_where_to_wait_for_the_end;
+    waking::TakesRepeatsForStarts => a_restart_is_repeated_by_its_message_id;
 
     work::HandsWorkTwice => work_is_in_one_sessions_hands;
     work::LosesDeadWork => a_dead_sessions_work_is_ready_with_the_crash_counted;
@@ -147,6 +150,7 @@ faults_that_scripts_find! {
     scripts_find_finished_work: work::KeepsFinishedWork;
     scripts_find_shuffled_timers: timers::ShufflesTimers;
     scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
+    scripts_find_repeats_taken_for_starts: waking::TakesRepeatsForStarts;
     scripts_find_lazy_resumes: lifecycle::ResumesLazily;
     scripts_find_lost_release_delays: lifecycle::LosesReleaseDelays;
     scripts_find_forgotten_reasons: lifecycle::ForgetsWhatBlocks;

@@ -193,7 +193,9 @@ pub trait Provider: Send + Sync + 'static {
     ///
     /// - `message` must be a `Start`; anything else is `Invalid`.
     /// - The message that started an instance, sent again, gets the first answer as long
-    ///   as the instance is not purged.
+    ///   as the instance is not purged, but for `seen`.
+    /// - `seen` is given to the request that started it, and to no other: a wait from
+    ///   there for the instance, or for its end, misses nothing.
     /// - The execution id is above every one that the instance id ever had, also
     ///   before it was purged.
     async fn start(
@@ -303,8 +305,9 @@ pub trait Provider: Send + Sync + 'static {
     /// - It may return for nothing; it never misses anything that happened in this
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
-    /// - [`Instance`](Interest::Instance) takes its first `seen` from
-    ///   [`WakeSeq::default`].
+    /// - [`Instance`](Interest::Instance) and [`End`](Interest::End) take their first
+    ///   `seen` from the start, or from [`WakeSeq::default`]. With the latter, look before
+    ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(
         &self,
         session: Option<SessionId>,

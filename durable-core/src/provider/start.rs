@@ -7,6 +7,7 @@ use crate::id::ExecutionId;
 use crate::text::{Name, Payload, Version};
 
 use super::query::StatusKind;
+use super::wake::WakeSeq;
 
 /// What an instance is started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +43,10 @@ pub enum StartOutcome {
     Started {
         /// The execution that it begins with.
         execution_id: ExecutionId,
+        /// From where to wait for what becomes of it, without having looked: nothing
+        /// that happens to it came before. `None` if an earlier attempt started it:
+        /// it may have ended since.
+        seen: Option<WakeSeq>,
     },
     /// It was running, and the policy takes it as it is.
     AlreadyRunning {

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::text::{InstanceId, Name};
 
-/// How far somebody has looked. A fetch returns it, a wait takes it: whatever
-/// happened in between ends the wait at once, so no wake-up is lost.
+/// How far somebody has looked. A fetch or a start returns it, a wait takes it:
+/// whatever happened in between ends the wait at once, so no wake-up is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct WakeSeq(pub u64);
 
@@ -23,4 +23,7 @@ pub enum Interest {
     /// This instance changed: it was started, resumed, suspended or purged, or its
     /// status, its execution, its custom status or what blocks it did.
     Instance(InstanceId),
+    /// This instance ended: it completed, failed or was terminated. That it continued
+    /// as new, was suspended or changed otherwise is no end.
+    End(InstanceId),
 }

@@ -108,6 +108,7 @@ local function commit_turn(own)
   if blocked ~= was_blocked then ring('i' .. id) end
   if blocked then put(it, 'bl', blocked) else drop(it, 'bl') end
   if is_ended(it) then
+    ring('d' .. id)
     for _, field in ipairs(call('HKEYS', it.key)) do
       local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
       if sort == 't:' then cancel_timer(it, rest) end

@@ -53,7 +53,7 @@ end
 
 -- Who is told when the script is done: 'f' of a free instance, 's…' of mail for a session,
 -- 'e…' of its end, 'w' and 'w:…' of work in a queue, 't' of an earlier timer, 'i…' of a
--- change of an instance, 'o' of messages to another partition.
+-- change of an instance, 'd…' of its end, 'o' of messages to another partition.
 local bells, rung = {}, {}
 local function ring(topic)
   if not rung[topic] then

@@ -5,7 +5,7 @@ local reuse, message_id, bytes = arg(), arg(), arg()
 local start = start_args()
 if it.exists then
   local known = call('HGET', it.key, 's:' .. message_id)
-  if known then return finish({ 'STARTED', known }) end
+  if known then return finish({ 'AGAIN', known }) end
   if reuse == 'refuse' or (reuse == 'running' and is_ended(it)) then
     return finish({ 'TAKEN', it.ex, it.sk })
   end

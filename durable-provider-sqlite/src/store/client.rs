@@ -30,7 +30,8 @@ impl Store<'_> {
             return Ok(answer);
         }
         let execution_id = self.begin_execution(id, found, request)?;
-        Ok(StartOutcome::Started { execution_id })
+        let seen = Some(self.state.seen());
+        Ok(StartOutcome::Started { execution_id, seen })
     }
 
     /// What to answer without starting anything; `None` if it is to be started anew.
@@ -41,7 +42,8 @@ impl Store<'_> {
         reuse: IdReuse,
     ) -> Step<Option<StartOutcome>> {
         if let Some(execution_id) = self.execution_begun_by(instance.key, message_id)? {
-            return Ok(Some(StartOutcome::Started { execution_id }));
+            let seen = None;
+            return Ok(Some(StartOutcome::Started { execution_id, seen }));
         }
         let (execution_id, status) = (instance.execution_id, instance.status);
         Ok(match (reuse, status.is_ended()) {

@@ -192,6 +192,7 @@ impl Store<'_> {
             instance.status = status.kind();
         }
         if instance.status.is_ended() {
+            self.note(Topic::End(prepared.turn.lease.instance.clone()));
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
             self.lay_down_all(instance)?;
             self.cancel_all_work_of(instance.key)?;

@@ -39,20 +39,28 @@ use crate::payload::{self, Subject};
 pub struct InstanceHandle<O> {
     client: Client,
     id: InstanceId,
+    /// From where to wait for it without having looked, if it was started by this.
+    started: Option<WakeSeq>,
     output: PhantomData<fn() -> O>,
 }
 
 impl<O> Clone for InstanceHandle<O> {
     fn clone(&self) -> Self {
-        Self::new(self.client.clone(), self.id.clone())
+        Self::started(self.client.clone(), self.id.clone(), self.started)
     }
 }
 
 impl<O> InstanceHandle<O> {
     pub(super) fn new(client: Client, id: InstanceId) -> Self {
+        Self::started(client, id, None)
+    }
+
+    /// A handle on an instance that was just started, if it is known what was seen then.
+    pub(super) fn started(client: Client, id: InstanceId, seen: Option<WakeSeq>) -> Self {
         Self {
             client,
             id,
+            started: seen,
             output: PhantomData,
         }
     }
@@ -68,8 +76,12 @@ impl<O> InstanceHandle<O> {
     where
         O: DeserializeOwned,
     {
-        let interest = Interest::Instance(self.id.clone());
-        let mut seen = WakeSeq::default();
+        let end = Interest::End(self.id.clone());
+        // Of an instance that was just started there is nothing to read before its end.
+        let mut seen = match self.started {
+            Some(seen) => self.client.provider().wait(None, &end, seen).await?,
+            None => WakeSeq::default(),
+        };
         loop {
             let record = self.record().await?;
             match record.status {
@@ -87,7 +99,7 @@ impl<O> InstanceHandle<O> {
                 InstanceStatus::Pending
                 | InstanceStatus::Running
                 | InstanceStatus::Suspended { .. } => {
-                    seen = self.client.provider().wait(None, &interest, seen).await?;
+                    seen = self.client.provider().wait(None, &end, seen).await?;
                 }
             }
         }

@@ -80,9 +80,8 @@ impl<O> Start<O> {
         let now_ms = client.now_ms();
         let outcome = client.provider().start(&id, message, reuse, now_ms).await?;
         match outcome {
-            StartOutcome::Started { .. } | StartOutcome::AlreadyRunning { .. } => {
-                Ok(InstanceHandle::new(client, id))
-            }
+            StartOutcome::Started { seen, .. } => Ok(InstanceHandle::started(client, id, seen)),
+            StartOutcome::AlreadyRunning { .. } => Ok(InstanceHandle::new(client, id)),
             StartOutcome::Taken {
                 execution_id,
                 status,

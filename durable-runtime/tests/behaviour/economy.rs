@@ -1,12 +1,12 @@
 //! What things cost, counted in calls to the store: results travel in memory, new
-//! work is claimed in the commit, a cached turn reads nothing.
+//! work is claimed in the commit, a cached turn reads nothing, a wait reads the end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use durable_runtime::{
-    Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    RuntimeOptions,
+    Activity, ActivityContext, EventName, Failure, IdReuse, Orchestration, OrchestrationContext,
+    Registry, RuntimeOptions,
 };
 
 use crate::faulty::{Fault, Faulty};
@@ -14,6 +14,8 @@ use crate::world::{World, settle, stop};
 
 const NOTHING: Activity<u32, u32> = Activity::new("nothing");
 const CHAIN: Orchestration<u32, u32> = Orchestration::new("chain");
+/// Runs an activity, says how far it is, and goes on anew.
+const BUSY: Orchestration<u32, u32> = Orchestration::new("busy");
 const WAIT: Orchestration<u32, u32> = Orchestration::new("wait");
 const GO: EventName<u32> = EventName::new("go");
 
@@ -31,6 +33,14 @@ fn registry() -> Registry {
                 sum += ctx.external_event(GO).await?;
             }
             Ok::<_, Failure>(sum)
+        })
+        .orchestration(BUSY, |ctx: OrchestrationContext, n| async move {
+            ctx.activity(NOTHING, &n).await?;
+            ctx.set_custom_status(&n)?;
+            match n {
+                0 => Ok::<_, Failure>(0),
+                n => ctx.continue_as_new(&(n - 1)).await,
+            }
         })
         .activity(NOTHING, |_: ActivityContext, n| async move {
             Ok::<_, Failure>(n)
@@ -85,6 +95,49 @@ async fn a_chain_of_n_activities_costs_n_plus_one_commits_and_nothing_else_per_s
         calls("fetch_instances")
     );
     assert!(world.elapsed() <= Duration::from_millis(2));
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_started_an_instance_and_waits_reads_it_once() {
+    let world = World::new();
+    let (node, _) = counted_node(&world, options()).await;
+    let store = world.counted();
+    let client = world.client_on(Arc::new(store.clone()));
+    // It ends during the wait: it begins, runs activities, says something, goes on anew.
+    let busy = client.start(BUSY, "b", &3).await.unwrap();
+    assert_eq!(busy.wait().await.unwrap(), 0);
+    assert_eq!((store.calls("wait"), store.calls("instance")), (1, 1));
+    // It ended before the wait.
+    assert_eq!(busy.clone().wait().await.unwrap(), 0);
+    assert_eq!((store.calls("wait"), store.calls("instance")), (2, 2));
+    // It ended before it was started anew.
+    let again = client.start(BUSY, "b", &1).reuse(IdReuse::RestartEnded);
+    assert_eq!(again.await.unwrap().wait().await.unwrap(), 0);
+    assert_eq!((store.calls("wait"), store.calls("instance")), (3, 3));
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_an_instance_of_another_reads_it_first_and_at_its_end() {
+    let world = World::new();
+    let (node, _) = counted_node(&world, options()).await;
+    let store = world.counted();
+    let client = world.client_on(Arc::new(store.clone()));
+    let started = world.client().start(WAIT, "w", &2).await.unwrap();
+    let waiting = client.instance(WAIT, "w");
+    let waiting = tokio::spawn(async move { waiting.wait().await });
+    settle().await;
+    started.raise(GO, &1).await.unwrap();
+    started.suspend("lunch").await.unwrap();
+    started.resume().await.unwrap();
+    settle().await;
+    assert_eq!((store.calls("wait"), store.calls("instance")), (1, 1));
+    started.raise(GO, &2).await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap(), 3);
+    assert_eq!((store.calls("wait"), store.calls("instance")), (1, 2));
     stop(node).await;
     world.assert_done();
 }

@@ -36,7 +36,12 @@ impl World {
 
     /// A client that has nothing but the store.
     pub(crate) fn client(&self) -> Client {
-        Client::new(self.store.clone()).with_clock(self.clock)
+        self.client_on(self.store.clone())
+    }
+
+    /// A client of another store, or of one around this one.
+    pub(crate) fn client_on(&self, store: Arc<dyn Provider>) -> Client {
+        Client::new(store).with_clock(self.clock)
     }
 
     /// Starts a node with default options.

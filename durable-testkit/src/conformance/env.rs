@@ -14,7 +14,7 @@ use super::clock::{Clock, Ticker};
 use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
 use super::node::Node;
 use super::store::{Store, Stores};
-use crate::message::{event_message, start_message};
+use crate::message::{comparable, event_message, start_message};
 
 /// Longer than any check takes.
 const LONG_MS: u64 = 24 * 3_600_000;
@@ -154,7 +154,7 @@ impl Env {
             .start_with(id.clone(), message, IdReuse::Refuse)
             .await?;
         match outcome {
-            StartOutcome::Started { execution_id } => Ok(execution_id),
+            StartOutcome::Started { execution_id, .. } => Ok(execution_id),
             other => Err(CheckFailure::new(
                 format!("start of the unused id {id:?}"),
                 "it is started",
@@ -163,6 +163,7 @@ impl Env {
         }
     }
 
+    /// Starts an instance; how far was seen is left out of the answer.
     pub(super) async fn start_with(
         &self,
         id: impl Into<InstanceId>,
@@ -170,7 +171,8 @@ impl Env {
         reuse: IdReuse,
     ) -> Result<StartOutcome, ProviderError> {
         let (id, now_ms) = (id.into(), self.now_ms());
-        self.provider.start(&id, message, reuse, now_ms).await
+        let outcome = self.provider.start(&id, message, reuse, now_ms).await?;
+        Ok(comparable(outcome))
     }
 
     /// Sends an external event with this message id, which must be accepted.

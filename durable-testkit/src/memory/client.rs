@@ -29,7 +29,8 @@ impl State {
         }
         let start = start.clone();
         let execution_id = self.begin_execution(id, &start, message);
-        Ok(StartOutcome::Started { execution_id })
+        let seen = Some(self.wake.seen());
+        Ok(StartOutcome::Started { execution_id, seen })
     }
 
     /// Creates the instance, or starts an ended one anew, in an execution above
@@ -176,6 +177,7 @@ impl Instance {
         if let Some(execution_id) = self.starts.get(&message.message_id) {
             return Some(StartOutcome::Started {
                 execution_id: *execution_id,
+                seen: None,
             });
         }
         let execution_id = self.record.execution_id;

@@ -140,6 +140,7 @@ impl State {
             instance.not_before_ms = not_before_ms;
         }
         if instance.is_ended() {
+            self.wake.note(Topic::End(id.clone()));
             self.drop_timers_of(id);
             self.cancel_all_work_of(id);
         }

@@ -27,6 +27,8 @@ pub(super) enum Topic {
     Timers,
     /// An instance's status, execution or custom status changed.
     Instance(InstanceId),
+    /// An instance ended.
+    End(InstanceId),
 }
 
 /// What changed when, and who wants to know.
@@ -106,5 +108,6 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<Topic> {
         Interest::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
         Interest::Timers => vec![Topic::Timers],
         Interest::Instance(instance) => vec![Topic::Instance(instance.clone())],
+        Interest::End(instance) => vec![Topic::End(instance.clone())],
     }
 }

@@ -7,6 +7,8 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Payload};
 
+use crate::message::comparable;
+
 /// What one side answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -87,6 +89,10 @@ impl Answer {
         let mut ready: Vec<Ready> = instances.iter().map(Ready::of).collect();
         ready.sort();
         Self::Ready(ready)
+    }
+
+    pub(super) fn started(outcome: StartOutcome) -> Self {
+        Self::Started(comparable(outcome))
     }
 
     pub(super) fn fired(fired: FiredTimers) -> Self {

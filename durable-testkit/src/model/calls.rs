@@ -99,7 +99,7 @@ impl Play<'_> {
         let start = async |side: &dyn Provider| {
             let message = start_message(sent.to_string());
             let answer = side.start(&id, message, reuse, now_ms).await;
-            Answer::of(answer, Answer::Started)
+            Answer::of(answer, Answer::started)
         };
         self.on_both(start).await
     }

@@ -21,9 +21,9 @@ fault! {
         now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
         match self.store.start(instance, message, reuse, now_ms).await? {
-            StartOutcome::Started { .. } => {
+            StartOutcome::Started { seen, .. } => {
                 let execution_id = ExecutionId::FIRST;
-                Ok(StartOutcome::Started { execution_id })
+                Ok(StartOutcome::Started { execution_id, seen })
             }
             other => Ok(other),
         }

@@ -2,7 +2,10 @@
 
 use std::future;
 
-use durable_core::provider::{Interest, Provider, ProviderError, SessionId, WakeSeq};
+use durable_core::InstanceId;
+use durable_core::provider::{
+    IdReuse, Interest, Message, Provider, ProviderError, SessionId, StartOutcome, WakeSeq,
+};
 
 use super::fault;
 
@@ -63,5 +66,69 @@ fault! {
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         self.store.wait(None, interest, seen).await
+    }
+}
+
+fault! {
+    /// Tells nobody that an instance ended.
+    EndsInSilence {}
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        interest: &Interest,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        if matches!(interest, Interest::End(_)) {
+            future::pending::<()>().await;
+        }
+        self.store.wait(session, interest, seen).await
+    }
+}
+
+fault! {
+    /// Has whoever started an instance wait from later on than its end.
+    StartsWithTheFuture {}
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError> {
+        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        Ok(match outcome {
+            StartOutcome::Started {
+                execution_id,
+                seen: Some(WakeSeq(seen)),
+            } => StartOutcome::Started {
+                execution_id,
+                seen: Some(WakeSeq(seen + 1_000)),
+            },
+            other => other,
+        })
+    }
+}
+
+fault! {
+    /// Has whoever repeats a start wait for what may have been long ago.
+    TakesRepeatsForStarts {}
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        message: Message,
+        reuse: IdReuse,
+        now_ms: u64,
+    ) -> Result<StartOutcome, ProviderError> {
+        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        Ok(match outcome {
+            StartOutcome::Started {
+                execution_id,
+                seen: None,
+            } => StartOutcome::Started {
+                execution_id,
+                seen: Some(self.store.fire_timers(0, 0).await?.seen),
+            },
+            other => other,
+        })
     }
 }

@@ -137,7 +137,8 @@ broken! {
     ) -> Result<StartOutcome, ProviderError> {
         if instance.ends_with('7') {
             let execution_id = durable_core::ExecutionId::FIRST;
-            return Ok(StartOutcome::Started { execution_id });
+            let seen = None;
+            return Ok(StartOutcome::Started { execution_id, seen });
         }
         self.inner.start(instance, message, reuse, now_ms).await
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use durable_core::provider::{
     CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, Purge, StartOutcome, StatusKind,
-    WorkResult,
+    WakeSeq, WorkResult,
 };
 use durable_core::{EventId, ExecutionId};
 
@@ -52,14 +52,19 @@ async fn a_commit_is_known_again_after_a_crash(env: Env) -> Checked {
 }
 
 async fn a_start_is_known_again_after_a_crash(env: Env) -> Checked {
-    let started = StartOutcome::Started {
+    let started = |seen| StartOutcome::Started {
         execution_id: ExecutionId::FIRST,
+        seen,
     };
     let first = env.start_with("a", start_message("s1"), IdReuse::Refuse);
-    ensure_eq("the first answer", first.await?, started)?;
+    ensure_eq(
+        "the first answer",
+        first.await?,
+        started(Some(WakeSeq::default())),
+    )?;
     let env = env.crash().await;
     let again = env.start_with("a", start_message("s1"), IdReuse::Refuse);
-    ensure_eq("the answer after the crash", again.await?, started)?;
+    ensure_eq("the answer after the crash", again.await?, started(None))?;
     let ready = env.node().await?.take("a").await?;
     ensure_eq("the messages", message_ids(&ready), vec!["s1"])
 }

@@ -1,13 +1,16 @@
 //! Promise 9: what is ready is found without polling. A wait never misses what
 //! came after its `seen`.
 
-use durable_core::provider::{Interest, ProviderError, WakeSeq, WorkResult};
-use durable_core::{InstanceId, Name};
+use durable_core::provider::{
+    IdReuse, InstanceStatus, Interest, ProviderError, StartOutcome, WakeSeq, WorkResult,
+};
+use durable_core::{Failure, FailureKind, InstanceId, Name};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckFailure, Checked, ensure_eq};
 use super::super::waiting::{begin_wait, begin_wait_of, is_told, seen_no_instance};
+use crate::message::start_message;
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -26,6 +29,8 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Finding, a_delayed_release_is_learnt_by_those_who_wait),
     check!(Finding, an_earlier_timer_ends_a_wait),
     check!(Finding, a_change_of_an_instance_ends_a_wait_for_it),
+    check!(Finding, every_end_of_an_instance_ends_a_wait_for_it),
+    check!(Finding, a_start_says_from_where_to_wait_for_the_end),
     check!(Finding, a_wait_goes_on_from_what_it_returned),
     check!(Finding, a_wait_that_was_dropped_misses_nothing),
     check!(Finding, every_waiting_session_is_told),
@@ -33,6 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Finding, another_handle_is_told_of_messages, needs OpenAgain),
     check!(Finding, another_handle_is_told_of_work, needs OpenAgain),
     check!(Finding, another_handle_is_told_of_a_change, needs OpenAgain),
+    check!(Finding, another_handle_is_told_of_an_end, needs OpenAgain),
 ];
 
 async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
@@ -237,6 +243,62 @@ async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
     Ok(())
 }
 
+async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
+    let node = env.node().await?;
+    let failure = || Failure::new(FailureKind::Terminated, "enough");
+    let ends = [
+        InstanceStatus::Completed { output: "1".into() },
+        InstanceStatus::Failed { failure: failure() },
+        InstanceStatus::Terminated { failure: failure() },
+    ];
+    for status in ends {
+        let id = InstanceId::from(status.kind().to_string());
+        let seen = seen_by_start(&env, &id, "start").await?;
+        let end = Interest::End(id.clone());
+        let waiting = begin_wait_of(env.provider(), None, end, seen).await;
+        let ready = node.take(&id).await?;
+        let mut turn = node.first_turn(&ready).completed("1").build();
+        turn.update.status = Some(status);
+        node.commit_done(turn).await?;
+        let what = format!("who waits for the end of an instance: {id}");
+        is_told(&env, &what, waiting).await?;
+    }
+    Ok(())
+}
+
+async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> Checked {
+    let node = env.node().await?;
+    let id = InstanceId::from("a");
+    for message_id in ["s1", "s2"] {
+        let seen = seen_by_start(&env, &id, message_id).await?;
+        let ready = node.take(&id).await?;
+        node.commit_done(node.first_turn(&ready).completed("1").build())
+            .await?;
+        for interest in [Interest::End(id.clone()), Interest::Instance(id.clone())] {
+            let what = format!("a wait for {interest:?} that began after the end");
+            let wait = env.provider().wait(None, &interest, seen);
+            env.within_patience(&what, wait).await??;
+        }
+    }
+    Ok(())
+}
+
+/// Starts an instance that is unused or has ended; answers from where to wait for it.
+async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> Checked<WakeSeq> {
+    let (message, reuse) = (start_message(message_id), IdReuse::RestartEnded);
+    let outcome = env.provider().start(id, message, reuse, env.now_ms());
+    match outcome.await? {
+        StartOutcome::Started {
+            seen: Some(seen), ..
+        } => Ok(seen),
+        other => Err(CheckFailure::new(
+            format!("the start of {id:?}"),
+            "it is started, and says from where to wait",
+            format!("{other:?}"),
+        )),
+    }
+}
+
 async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
@@ -328,6 +390,15 @@ async fn another_handle_is_told_of_work(env: Env) -> Checked {
 }
 
 async fn another_handle_is_told_of_a_change(env: Env) -> Checked {
+    another_handle_is_told(env, Interest::Instance("a".into())).await
+}
+
+async fn another_handle_is_told_of_an_end(env: Env) -> Checked {
+    another_handle_is_told(env, Interest::End("a".into())).await
+}
+
+/// Demands that who waits for this on another handle sees the end of the instance `a`.
+async fn another_handle_is_told(env: Env, interest: Interest) -> Checked {
     let here = env.node().await?;
     let there = env.second_handle().await;
     let (turn, _) = here.begin("a", TurnBuilder::keeping_the_lease).await?;
@@ -339,7 +410,6 @@ async fn another_handle_is_told_of_a_change(env: Env) -> Checked {
             if record.is_some_and(|record| record.status.kind().is_ended()) {
                 return Checked::Ok(());
             }
-            let interest = Interest::Instance(id.clone());
             seen = there.wait(None, &interest, seen).await?;
         }
     });
