@@ -18,7 +18,7 @@ pub(crate) struct Cache {
 /// An execution, and the commit that must be the instance's last one for it to be
 /// valid.
 pub(crate) struct CachedExecution {
-    pub(crate) live: Live,
+    pub(crate) live: Box<Live>,
     pub(crate) last_commit_id: Option<CommitId>,
 }
 

@@ -151,9 +151,13 @@ impl Batch {
         for entry in &entries {
             self.follow(live, entry);
         }
-        match &mut self.next_execution {
-            Some(next) if next.execution_id == execution_id => next.events.extend(entries),
-            _ => self.events.extend(entries),
+        let events = match &mut self.next_execution {
+            Some(next) if next.execution_id == execution_id => &mut next.events,
+            _ => &mut self.events,
+        };
+        match events.is_empty() {
+            true => *events = entries,
+            false => events.extend(entries),
         }
     }
 
