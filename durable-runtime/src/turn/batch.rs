@@ -139,7 +139,13 @@ impl Batch {
         match arrival {
             Arrival::Message(message) => self.consumed.push(message.seq),
             Arrival::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
-            Arrival::Result(result) => self.results.push(result),
+            Arrival::Result(result) => {
+                if self.results.capacity() == 0 {
+                    // Most turns have one: room for that alone.
+                    self.results.reserve_exact(1);
+                }
+                self.results.push(result);
+            }
             Arrival::Settled(_) => {}
         }
     }
