@@ -54,3 +54,16 @@ impl Cache {
         drop(pushed_out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Shared;
+    use crate::execution::RootWaker;
+
+    #[test]
+    fn a_cached_execution_is_small_since_there_are_thousands_of_them() {
+        let bytes = size_of::<Live>() + size_of::<Shared>() + size_of::<RootWaker>();
+        assert!(bytes <= 1_280, "{bytes} bytes");
+    }
+}

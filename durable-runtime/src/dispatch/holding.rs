@@ -350,6 +350,6 @@ mod tests {
     #[test]
     fn a_holding_is_small_since_there_are_hundreds_of_them() {
         let bytes = size_of_future(hold);
-        assert!(bytes <= 4 * 1024, "{bytes} bytes");
+        assert!(bytes <= 3 * 1024, "{bytes} bytes");
     }
 }
