@@ -185,7 +185,9 @@ impl fmt::Display for CommandId {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CommandNumbering {
-    counts: [u64; CommandKind::COUNT],
+    /// Narrow, since every execution in memory has them: a history is told to continue
+    /// as new long before it has billions of events.
+    counts: [u32; CommandKind::COUNT],
 }
 
 impl CommandNumbering {
@@ -193,7 +195,8 @@ impl CommandNumbering {
     pub fn number(&mut self, event: &Event) -> Option<CommandId> {
         let kind = CommandKind::of(event.kind())?;
         let id = self.upcoming(kind);
-        self.counts[kind as usize] += 1;
+        let count = &mut self.counts[kind as usize];
+        *count = count.saturating_add(1);
         Some(id)
     }
 
@@ -201,7 +204,7 @@ impl CommandNumbering {
     pub fn upcoming(&self, kind: CommandKind) -> CommandId {
         CommandId {
             kind,
-            number: self.counts[kind as usize],
+            number: self.counts[kind as usize].into(),
         }
     }
 }

@@ -47,7 +47,8 @@ pub struct SqliteOptions {
     /// How many pages the write-ahead log has when it is moved into the file. It may
     /// grow to four times of this while readers stand in the way.
     pub checkpoint_pages: u32,
-    /// How many connections read.
+    /// How many connections read at most. All but the first are opened when a query has
+    /// waited for a slow one.
     pub readers: usize,
     /// How many requests share one transaction at most.
     pub max_group: usize,

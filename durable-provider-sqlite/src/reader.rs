@@ -1,9 +1,16 @@
 //! Connections that read, each with a thread of its own. They see what was committed
 //! and never block the writer.
+//!
+//! A connection has a schema, a page cache and a heap of its own, and most stores are
+//! read quickly and seldom. So the first reader takes every query that it can; another
+//! one opens its connection only when a query has waited for longer than quick ones
+//! take, and from then on it takes them at once, too.
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use durable_core::provider::ProviderError;
 use rusqlite::Connection;
@@ -13,29 +20,35 @@ use crate::connection;
 use crate::error::Step;
 use crate::options::SqliteOptions;
 
+/// How long a query waits before a reader opens a connection for it, although another
+/// reader has one.
+const PATIENCE: Duration = Duration::from_millis(20);
+
 /// What a reader is asked; it says whether its connection is still to be trusted.
 type Query = Box<dyn FnOnce(Result<&Connection, ProviderError>) -> bool + Send>;
 
 /// The threads that read. They end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    queries: Sender<Query>,
+    queue: Arc<Queue>,
 }
 
 impl Readers {
     pub(crate) fn spawn(path: &Path, options: SqliteOptions) -> Result<Self, ProviderError> {
-        let (queries, received) = mpsc::channel();
-        let received = Arc::new(Mutex::new(received));
-        for _ in 0..options.readers.max(1) {
-            let (path, received) = (path.to_owned(), Arc::clone(&received));
+        let readers = Self {
+            queue: Arc::default(),
+        };
+        for number in 0..options.readers.max(1) {
+            let (path, queue) = (path.to_owned(), Arc::clone(&readers.queue));
+            let is_first = number == 0;
             std::thread::Builder::new()
                 .name("durable-sqlite-reader".into())
-                .spawn(move || serve(&path, options, &received))
+                .spawn(move || serve(&path, options, &queue, is_first))
                 .map_err(|error| ProviderError::Unavailable {
                     reason: format!("a reader's thread cannot be started: {error}"),
                 })?;
         }
-        Ok(Self { queries })
+        Ok(readers)
     }
 
     /// Runs a query on a reader.
@@ -57,22 +70,28 @@ impl Readers {
             let _ = reply.send(result);
             is_sound
         });
-        let gone = || ProviderError::Unavailable {
-            reason: "the readers have ended".into(),
+        self.queue.push(query);
+        let gone = |_| ProviderError::Unavailable {
+            reason: "the reader gave no answer".into(),
         };
-        self.queries.send(query).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        answer.await.map_err(gone)?
     }
 }
 
-fn serve(path: &Path, options: SqliteOptions, queries: &Mutex<Receiver<Query>>) {
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+fn serve(path: &Path, options: SqliteOptions, queue: &Queue, is_first: bool) {
     let mut open: Option<Connection> = None;
     loop {
-        let next = queries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok(query) = next else {
+        let next = match is_first || open.is_some() {
+            true => queue.take(),
+            false => queue.take_waiting(),
+        };
+        let Some(query) = next else {
             return;
         };
         let connection = match open.take() {
@@ -81,7 +100,8 @@ fn serve(path: &Path, options: SqliteOptions, queries: &Mutex<Receiver<Query>>) 
         };
         match connection {
             Ok(connection) => {
-                if query(Ok(&connection)) {
+                let is_sound = catch_unwind(AssertUnwindSafe(|| query(Ok(&connection))));
+                if is_sound.unwrap_or(false) {
                     open = Some(connection);
                 }
             }
@@ -89,5 +109,158 @@ fn serve(path: &Path, options: SqliteOptions, queries: &Mutex<Receiver<Query>>) 
                 query(Err(error));
             }
         }
+    }
+}
+
+/// Queries that wait for a reader.
+#[derive(Debug, Default)]
+struct Queue {
+    inner: Mutex<Waiting>,
+    /// Rung for readers that take a query at once.
+    arrived: Condvar,
+    /// Rung for readers that take a query when it has waited.
+    delayed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// In the order in which they came, and when that was.
+    queries: VecDeque<(Instant, Query)>,
+    /// How many readers have nothing to do and take a query at once.
+    idle: usize,
+    closed: bool,
+}
+
+impl Queue {
+    fn push(&self, query: Query) {
+        let mut waiting = self.lock();
+        waiting.queries.push_back((Instant::now(), query));
+        let is_taken_at_once = waiting.queries.len() <= waiting.idle;
+        drop(waiting);
+        match is_taken_at_once {
+            true => self.arrived.notify_one(),
+            false => self.delayed.notify_one(),
+        }
+    }
+
+    /// No more queries come.
+    fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_all();
+        self.delayed.notify_all();
+    }
+
+    /// The next query, as soon as there is one; `None` when no more come.
+    fn take(&self) -> Option<Query> {
+        let mut waiting = self.lock();
+        loop {
+            if let Some((_, query)) = waiting.queries.pop_front() {
+                return Some(query);
+            }
+            if waiting.closed {
+                return None;
+            }
+            waiting.idle += 1;
+            waiting = self
+                .arrived
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+            waiting.idle -= 1;
+        }
+    }
+
+    /// A query that has waited for long, as soon as there is one; `None` when no more
+    /// come.
+    fn take_waiting(&self) -> Option<Query> {
+        let mut waiting = self.lock();
+        loop {
+            let waited = waiting.queries.front().map(|(since, _)| since.elapsed());
+            waiting = match waited.map(|waited| PATIENCE.saturating_sub(waited)) {
+                Some(Duration::ZERO) => return Some(waiting.queries.pop_front()?.1),
+                Some(longer) => {
+                    let woken = self.delayed.wait_timeout(waiting, longer);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None if waiting.closed => return None,
+                None => {
+                    let woken = self.delayed.wait(waiting);
+                    woken.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting")
+            .field("queries", &self.queries.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn query() -> Query {
+        Box::new(|_| true)
+    }
+
+    /// Readers of an empty store.
+    fn readers(count: usize) -> (tempfile::TempDir, Readers) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let options = SqliteOptions {
+            readers: count,
+            ..SqliteOptions::default()
+        };
+        drop(connection::open_writer(&path, &options).unwrap());
+        let readers = Readers::spawn(&path, options).unwrap();
+        (folder, readers)
+    }
+
+    #[test]
+    fn a_query_is_taken_at_once_or_after_a_while() {
+        let queue = Queue::default();
+        queue.push(query());
+        assert!(queue.take().is_some());
+        let began = Instant::now();
+        queue.push(query());
+        assert!(queue.take_waiting().is_some());
+        assert!(began.elapsed() >= PATIENCE);
+        queue.push(query());
+        queue.close();
+        assert!(queue.take().is_some(), "what came is still answered");
+        assert!(queue.take().is_none());
+        assert!(queue.take_waiting().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_slow_query_keeps_no_other_one_waiting() {
+        let (_folder, readers) = readers(2);
+        let (end, ended) = mpsc::channel::<()>();
+        let slow = readers.read(move |_| {
+            ended.recv().unwrap();
+            Ok(())
+        });
+        let quick = readers.read(move |_| {
+            end.send(()).unwrap();
+            Ok(())
+        });
+        assert_eq!(tokio::join!(slow, quick), (Ok(()), Ok(())));
+    }
+    #[tokio::test]
+    async fn a_query_that_panics_harms_no_other_one() {
+        let (_folder, readers) = readers(1);
+        let lost = readers.read::<()>(|_| panic!("a bug")).await;
+        assert!(matches!(lost, Err(ProviderError::Unavailable { .. })));
+        assert_eq!(readers.read(|_| Ok(7)).await, Ok(7));
     }
 }

@@ -50,8 +50,16 @@ type ActivityCode = Arc<dyn Fn(ActivityContext, Payload) -> CodeFuture + Send + 
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    orchestrations: BTreeMap<Name, BTreeMap<semver::Version, OrchestrationCode>>,
+    orchestrations: BTreeMap<Name, BTreeMap<semver::Version, RegisteredOrchestration>>,
     activities: BTreeMap<Name, ActivityCode>,
+}
+
+/// An orchestration with the texts that its executions share.
+#[derive(Clone)]
+pub(crate) struct RegisteredOrchestration {
+    pub(crate) name: Name,
+    pub(crate) version: Version,
+    pub(crate) code: OrchestrationCode,
 }
 
 /// Collects what a node can run.
@@ -162,7 +170,12 @@ impl RegistryBuilder {
                 }
             })
         });
-        self.add(|registry| registry.add_orchestration(name, version, code));
+        let orchestration = RegisteredOrchestration {
+            name,
+            version,
+            code,
+        };
+        self.add(|registry| registry.add_orchestration(orchestration));
         self
     }
 
@@ -257,11 +270,12 @@ impl RegistryBuilder {
     /// # Ok::<(), RegistryError>(())
     /// ```
     pub fn merge(mut self, other: Registry) -> Self {
-        for (name, versions) in other.orchestrations {
-            for (version, code) in versions {
-                let version = Version::from(version.to_string());
-                self.add(|registry| registry.add_orchestration(name.clone(), version, code));
-            }
+        for orchestration in other
+            .orchestrations
+            .into_values()
+            .flat_map(BTreeMap::into_values)
+        {
+            self.add(|registry| registry.add_orchestration(orchestration));
         }
         for (name, code) in other.activities {
             self.add(|registry| registry.add_activity(name, code));
@@ -298,19 +312,22 @@ impl Registry {
     /// The names and versions of the orchestrations.
     pub fn orchestration_names(&self) -> impl Iterator<Item = (&Name, Version)> {
         self.orchestrations.iter().flat_map(|(name, versions)| {
-            versions
-                .keys()
-                .map(move |version| (name, Version::from(version.to_string())))
+            let versions = versions.values();
+            versions.map(move |registered| (name, registered.version.clone()))
         })
     }
 
     /// The newest version of an orchestration.
     pub fn newest_version(&self, name: &str) -> Option<Version> {
-        let (version, _) = self.orchestrations.get(name)?.last_key_value()?;
-        Some(Version::from(version.to_string()))
+        let (_, newest) = self.orchestrations.get(name)?.last_key_value()?;
+        Some(newest.version.clone())
     }
 
-    pub(crate) fn orchestration(&self, name: &str, version: &str) -> Option<&OrchestrationCode> {
+    pub(crate) fn orchestration(
+        &self,
+        name: &str,
+        version: &str,
+    ) -> Option<&RegisteredOrchestration> {
         let version = semver::Version::parse(version).ok()?;
         self.orchestrations.get(name)?.get(&version)
     }
@@ -321,11 +338,11 @@ impl Registry {
 
     fn add_orchestration(
         &mut self,
-        name: Name,
-        version: Version,
-        code: OrchestrationCode,
+        orchestration: RegisteredOrchestration,
     ) -> Result<(), RegistryError> {
-        check_name("orchestration", &name)?;
+        let RegisteredOrchestration { name, version, .. } = &orchestration;
+        check_name("orchestration", name)?;
+        let (name, version) = (name.clone(), version.clone());
         let Ok(parsed) = semver::Version::parse(&version) else {
             return Err(RegistryError::InvalidVersion { name, version });
         };
@@ -333,7 +350,7 @@ impl Registry {
         if versions.contains_key(&parsed) {
             return Err(RegistryError::DuplicateOrchestration { name, version });
         }
-        versions.insert(parsed, code);
+        versions.insert(parsed, orchestration);
         Ok(())
     }
 

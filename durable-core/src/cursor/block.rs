@@ -43,20 +43,40 @@ pub(super) struct Block {
     found: Vec<Option<OpKey>>,
     /// The other commands.
     commands: Vec<Output>,
+    /// None in most polls, and while the execution waits.
+    seldom: Option<Box<Seldom>>,
+}
+
+/// What most polls have nothing of.
+#[derive(Debug, Default)]
+struct Seldom {
     /// Indices of commands that were taken back.
     withdrawn: BTreeSet<usize>,
     cancellations: Vec<Event>,
-    /// Boxed: it comes once, and the rest of the time it would take room.
-    terminal: Option<Box<Event>>,
+    terminal: Option<Event>,
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
     returned: Vec<Arrival>,
 }
 
+impl Seldom {
+    /// Whether a flush has nothing to do with it.
+    fn is_empty(&self) -> bool {
+        self.cancellations.is_empty()
+            && self.terminal.is_none()
+            && self.runs.is_empty()
+            && self.returned.is_empty()
+    }
+}
+
 impl Block {
     /// Adds a command.
     pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) {
+        if self.commands.capacity() == 0 {
+            // Most polls emit one: room for that alone, where there is none.
+            self.commands.reserve_exact(1);
+        }
         self.commands.push(Output { event, operation });
     }
 
@@ -91,53 +111,53 @@ impl Block {
     pub(super) fn withdraw(&mut self, index: usize) {
         debug_assert!(self.found.is_empty());
         if index < self.commands.len() {
-            self.withdrawn.insert(index);
+            self.seldom().withdrawn.insert(index);
         }
     }
 
     /// Adds the cancellation of an open operation.
     pub(super) fn cancel(&mut self, event: Event) {
-        self.cancellations.push(event);
+        self.seldom().cancellations.push(event);
     }
 
     /// Adds the end of the execution; the first one counts.
     pub(super) fn finish(&mut self, event: Event) {
-        self.terminal.get_or_insert_with(|| Box::new(event));
+        self.seldom().terminal.get_or_insert(event);
     }
 
     /// Adds a run; it is no output before it ran.
     pub(super) fn call_run(&mut self, name: Name, key: OpKey) {
-        self.runs.push((name, key));
+        self.seldom().runs.push((name, key));
     }
 
     /// Adds an external event that is to be given to somebody else.
     pub(super) fn give_back(&mut self, arrival: Arrival) {
-        self.returned.push(arrival);
+        self.seldom().returned.push(arrival);
     }
 
     /// Whether a flush has nothing to do.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
             && self.commands.is_empty()
-            && self.cancellations.is_empty()
-            && self.terminal.is_none()
-            && self.runs.is_empty()
-            && self.returned.is_empty()
+            && self.seldom.as_ref().is_none_or(|seldom| seldom.is_empty())
     }
 
     /// How many commands there are so far.
     pub(super) fn len(&self) -> usize {
-        self.next_index() - self.withdrawn.len()
+        let withdrawn = self.seldom.as_ref().map(|seldom| seldom.withdrawn.len());
+        self.next_index() - withdrawn.unwrap_or(0)
     }
 
     /// Takes the runs, in creation order.
     pub(super) fn take_runs(&mut self) -> Vec<(Name, OpKey)> {
-        core::mem::take(&mut self.runs)
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.runs))
     }
 
     /// Takes the external events that were given back.
     pub(super) fn take_returned(&mut self) -> Vec<Arrival> {
-        core::mem::take(&mut self.returned)
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.returned))
     }
 
     /// Takes the operations of the commands for which recorded events stand.
@@ -147,22 +167,21 @@ impl Block {
 
     /// Takes the outputs, in creation order, but for those that were found.
     pub(super) fn take_outputs(&mut self) -> Vec<Output> {
-        if self.commands.is_empty() && self.cancellations.is_empty() && self.terminal.is_none() {
-            return Vec::new();
-        }
         let mut outputs = core::mem::take(&mut self.commands);
-        if !self.withdrawn.is_empty() {
+        let Some(seldom) = &mut self.seldom else {
+            return outputs;
+        };
+        if !seldom.withdrawn.is_empty() {
             let mut indices = 0..;
             outputs.retain(|_| {
                 indices
                     .next()
-                    .is_none_or(|index| !self.withdrawn.contains(&index))
+                    .is_none_or(|index| !seldom.withdrawn.contains(&index))
             });
-            self.withdrawn.clear();
+            seldom.withdrawn.clear();
         }
-        outputs.extend(self.cancellations.drain(..).map(Output::alone));
-        let terminal = self.terminal.take().map(|event| *event);
-        outputs.extend(terminal.map(Output::alone));
+        outputs.extend(seldom.cancellations.drain(..).map(Output::alone));
+        outputs.extend(seldom.terminal.take().map(Output::alone));
         outputs
     }
 
@@ -183,11 +202,17 @@ impl Block {
     pub(super) fn shrink_to_fit(&mut self) {
         self.found.shrink_to_fit();
         self.commands.shrink_to_fit();
-        self.cancellations.shrink_to_fit();
+        if self.is_empty() {
+            self.seldom = None;
+        }
     }
 
     /// Drops everything.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    fn seldom(&mut self) -> &mut Seldom {
+        self.seldom.get_or_insert_default()
     }
 }

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
+use super::few::FewMap;
 use crate::event::UnreadEvent;
 use crate::id::EventId;
 use crate::text::{MessageId, Name};
@@ -21,15 +22,15 @@ pub(super) struct Arrival {
 /// All names of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Externals {
-    /// Boxed: a map has room for eleven, and most executions have one.
-    channels: BTreeMap<Name, Box<Channel>>,
+    channels: FewMap<Name, Channel>,
     next_place: u64,
 }
 
 #[derive(Debug, Default)]
 struct Channel {
     unread: BTreeMap<u64, UnreadEvent>,
-    waiting: BTreeSet<EventId>,
+    /// Ascending: who comes later has a later event.
+    waiting: VecDeque<EventId>,
 }
 
 impl Externals {
@@ -43,8 +44,8 @@ impl Externals {
     /// Takes in an event: answers with the oldest subscription that waits for
     /// it, or keeps the event at its place.
     pub(super) fn offer(&mut self, arrival: Arrival) -> Option<(EventId, Arrival)> {
-        let channel = self.channels.entry(arrival.event.name.clone()).or_default();
-        if let Some(subscription) = channel.waiting.pop_first() {
+        let channel = self.channels.get_or_default(&arrival.event.name);
+        if let Some(subscription) = channel.waiting.pop_front() {
             self.forget_if_empty(&arrival.event.name);
             return Some((subscription, arrival));
         }
@@ -55,19 +56,27 @@ impl Externals {
     /// Takes in a subscription: answers with the oldest unread event of that
     /// name, or lets the subscription wait.
     pub(super) fn subscribe(&mut self, name: &Name, subscription: EventId) -> Option<Arrival> {
-        let channel = self.channels.entry(name.clone()).or_default();
+        let channel = self.channels.get_or_default(name);
         if let Some((place, event)) = channel.unread.pop_first() {
             self.forget_if_empty(name);
             return Some(Arrival { place, event });
         }
-        channel.waiting.insert(subscription);
+        debug_assert!(
+            channel
+                .waiting
+                .back()
+                .is_none_or(|last| *last < subscription)
+        );
+        channel.waiting.push_back(subscription);
         None
     }
 
     /// Forgets a subscription that waits.
     pub(super) fn unsubscribe(&mut self, name: &Name, subscription: EventId) {
-        if let Some(channel) = self.channels.get_mut(name) {
-            channel.waiting.remove(&subscription);
+        if let Some(channel) = self.channels.get_mut(name)
+            && let Ok(place) = channel.waiting.binary_search(&subscription)
+        {
+            channel.waiting.remove(place);
         }
         self.forget_if_empty(name);
     }
@@ -86,7 +95,7 @@ impl Externals {
     }
 
     fn forget_if_empty(&mut self, name: &Name) {
-        if let Some(channel) = self.channels.get(name) {
+        if let Some(channel) = self.channels.get_mut(name) {
             debug_assert!(channel.unread.is_empty() || channel.waiting.is_empty());
             if channel.unread.is_empty() && channel.waiting.is_empty() {
                 self.channels.remove(name);
@@ -99,6 +108,12 @@ impl Externals {
 /// recognised. Bounded: the oldest is forgotten when a new one finds no room.
 #[derive(Debug, Default)]
 pub(super) struct RecentMessages {
+    /// None before the first: most executions wait for something else.
+    remembered: Option<Box<Remembered>>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
     in_order: VecDeque<MessageId>,
     known: BTreeSet<MessageId>,
 }
@@ -109,24 +124,27 @@ impl RecentMessages {
 
     /// Whether the id is among the latest.
     pub(super) fn contains(&self, id: &MessageId) -> bool {
-        self.known.contains(id)
+        let mut remembered = self.remembered.iter();
+        remembered.any(|remembered| remembered.known.contains(id))
     }
 
     /// Remembers an id.
     pub(super) fn remember(&mut self, id: MessageId) {
-        if !self.known.insert(id.clone()) {
+        let remembered = self.remembered.get_or_insert_default();
+        if !remembered.known.insert(id.clone()) {
             return;
         }
-        self.in_order.push_back(id);
-        if self.in_order.len() > Self::CAPACITY
-            && let Some(oldest) = self.in_order.pop_front()
+        remembered.in_order.push_back(id);
+        if remembered.in_order.len() > Self::CAPACITY
+            && let Some(oldest) = remembered.in_order.pop_front()
         {
-            self.known.remove(&oldest);
+            remembered.known.remove(&oldest);
         }
     }
 
     /// The ids, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = &MessageId> {
-        self.in_order.iter()
+        let remembered = self.remembered.iter();
+        remembered.flat_map(|remembered| &remembered.in_order)
     }
 }

@@ -153,6 +153,10 @@ impl Cursor {
             self.accept(&event)?;
         }
         let is_cancellation = event.kind() == EventKind::OrchestrationCancelRequested;
+        if self.appended.capacity() == 0 {
+            // Most steps are an input and an output.
+            self.appended.reserve_exact(2);
+        }
         self.appended.push(HistoryEntry {
             recorded_at_ms,
             event,

@@ -13,6 +13,7 @@ mod block;
 mod compare;
 mod error;
 mod external;
+mod few;
 mod flush;
 mod grant;
 mod input;

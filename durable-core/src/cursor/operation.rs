@@ -13,6 +13,7 @@
 //! ended leaves nothing behind.
 
 use alloc::boxed::Box;
+use core::num::NonZeroU64;
 
 use slab::Slab;
 
@@ -28,8 +29,11 @@ use crate::text::{Name, Payload};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OpKey {
     slot: usize,
-    serial: u64,
+    serial: Serial,
 }
+
+/// Which of all operations of a cursor, from 1: an `Option` of a key is as small as a key.
+type Serial = NonZeroU64;
 
 impl OpKey {
     /// A small number that no other open operation has: an index for a table
@@ -161,7 +165,7 @@ impl From<Arrived> for Outcome {
 /// Kept small: what a wide join costs is mostly how much memory it goes through.
 #[derive(Debug)]
 pub(super) struct Operation {
-    serial: u64,
+    serial: Serial,
     /// Its scheduling event; unassigned as long as that has no position.
     scheduled_by: EventId,
     /// Whether its future was polled since its last grant lapsed.
@@ -189,7 +193,8 @@ pub(super) struct Operations {
     ready: Ready,
     /// How many are ready and not gone.
     ready_len: usize,
-    next_serial: u64,
+    /// How many there have been.
+    inserted: u64,
     next_turn: u64,
 }
 
@@ -197,8 +202,8 @@ impl Operations {
     /// Adds an operation. It asks if its future was just polled: always, but for
     /// a promise, which the call itself created.
     pub(super) fn insert(&mut self, subject: Subject, phase: Phase) -> OpKey {
-        let serial = self.next_serial;
-        self.next_serial += 1;
+        let serial = Serial::MIN.saturating_add(self.inserted);
+        self.inserted += 1;
         let slot = self.slots.insert(Operation {
             serial,
             scheduled_by: EventId::UNASSIGNED,
@@ -368,7 +373,7 @@ impl Operations {
     /// Forgets every operation. Keys stay unique.
     pub(super) fn clear(&mut self) {
         *self = Self {
-            next_serial: self.next_serial,
+            inserted: self.inserted,
             next_turn: self.next_turn,
             ..Self::default()
         };

@@ -60,7 +60,7 @@ impl OrchestrationContext {
             .enter()
             .map_err(Misuse::to_failure)?
             .ending
-            .get_or_insert(ending);
+            .get_or_insert_with(|| Box::new(ending));
         pending().await
     }
 }

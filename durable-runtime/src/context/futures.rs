@@ -78,6 +78,10 @@ impl DurableFutures {
             stage: SlotStage::Asked(self.requests.len()),
             waker: Some(waker),
         });
+        if self.requests.capacity() == 0 {
+            // Most polls ask for one thing: room for that alone, where there is none.
+            self.requests.reserve_exact(1);
+        }
         self.requests.push(Some(Asked {
             place,
             slot,

@@ -49,8 +49,8 @@ pub(crate) struct Inner {
     pub(crate) cursor: Cursor,
     pub(crate) random: SeededRandom,
     pub(crate) version: Version,
-    /// Set by continue-as-new: the root is not polled again.
-    pub(crate) ending: Option<Ending>,
+    /// Set by continue-as-new: the root is not polled again. Boxed: it comes once.
+    pub(crate) ending: Option<Box<Ending>>,
     /// The thread that polls the root right now.
     pub(crate) polling: Option<ThreadId>,
     /// Whether that poll is inside a recorded side effect.

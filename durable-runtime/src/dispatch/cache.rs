@@ -18,7 +18,7 @@ pub(crate) struct Cache {
 /// An execution, and the commit that must be the instance's last one for it to be
 /// valid.
 pub(crate) struct CachedExecution {
-    pub(crate) live: Live,
+    pub(crate) live: Box<Live>,
     pub(crate) last_commit_id: Option<CommitId>,
 }
 
@@ -52,5 +52,18 @@ impl Cache {
             .executions()
             .and_then(|mut executions| executions.push(instance, cached));
         drop(pushed_out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Shared;
+    use crate::execution::RootWaker;
+
+    #[test]
+    fn a_cached_execution_is_small_since_there_are_thousands_of_them() {
+        let bytes = size_of::<Live>() + size_of::<Shared>() + size_of::<RootWaker>();
+        assert!(bytes <= 1_280, "{bytes} bytes");
     }
 }

@@ -106,7 +106,7 @@ impl Holding {
     }
 
     /// Runs turns until there is nothing to do; the execution if it can be kept.
-    async fn run(&mut self, ready: &ReadyInstance) -> Option<Live> {
+    async fn run(&mut self, ready: &ReadyInstance) -> Option<Box<Live>> {
         if let Some(failure) = self.requested_end() {
             self.terminate(failure).await;
             return None;
@@ -129,14 +129,14 @@ impl Holding {
 
     /// Brings the execution into memory. Storage errors are waited out; anything
     /// else that stands in the way stops the instance.
-    async fn load(&mut self, ready: &ReadyInstance) -> Option<(Live, Rest)> {
+    async fn load(&mut self, ready: &ReadyInstance) -> Option<(Box<Live>, Rest)> {
         let mut backoff = Backoff::default();
         loop {
             let slot = self.turn_slot().await?;
             let loaded = load::load(&self.node, ready).await;
             drop(slot);
             match loaded {
-                Ok(Loaded::Live(live, rest)) => return Some((*live, rest)),
+                Ok(Loaded::Live(live, rest)) => return Some((live, rest)),
                 Ok(Loaded::Ended(record)) => {
                     self.dismiss(&record).await;
                     return None;
@@ -152,7 +152,7 @@ impl Holding {
         }
     }
 
-    async fn turns(&mut self, mut live: Live, mut rest: Rest) -> Option<Live> {
+    async fn turns(&mut self, mut live: Box<Live>, mut rest: Rest) -> Option<Box<Live>> {
         loop {
             let slot = self.turn_slot().await?;
             let span = tracing::info_span!(
@@ -272,8 +272,8 @@ impl Holding {
         self.arrivals.extend(results);
     }
 
-    fn keep_cached(&self, mut live: Live) {
-        live.execution.shrink_to_fit();
+    fn keep_cached(&self, mut live: Box<Live>) {
+        live.shrink_to_fit();
         let cached = CachedExecution {
             live,
             last_commit_id: self.last_commit_id,
@@ -350,6 +350,6 @@ mod tests {
     #[test]
     fn a_holding_is_small_since_there_are_hundreds_of_them() {
         let bytes = size_of_future(hold);
-        assert!(bytes <= 4 * 1024, "{bytes} bytes");
+        assert!(bytes <= 3 * 1024, "{bytes} bytes");
     }
 }

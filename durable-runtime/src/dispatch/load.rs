@@ -30,13 +30,13 @@ pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, F
         && is_valid(&cached, ready)
     {
         metrics::counter!("durable_cache_hits_total").increment(1);
-        return Ok(Loaded::Live(Box::new(cached.live), Rest::Quiet));
+        return Ok(Loaded::Live(cached.live, Rest::Quiet));
     }
-    let mut live = new_live(node, instance, ready.execution_id);
+    let mut live = Box::new(new_live(node, instance, ready.execution_id));
     if ready.last_event_id == EventId::UNASSIGNED {
         live.execution.end_of_history();
         let _ = live.execution.replay()?;
-        return Ok(Loaded::Live(Box::new(live), Rest::Quiet));
+        return Ok(Loaded::Live(live, Rest::Quiet));
     }
     let record = node.provider.instance(instance).await?;
     if let Some(record) = record.filter(|record| record.status.kind().is_ended()) {
@@ -44,7 +44,7 @@ pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, F
     }
     metrics::counter!("durable_replays_total").increment(1);
     let rest = replay(node, &mut live, None).await?;
-    Ok(Loaded::Live(Box::new(live), rest))
+    Ok(Loaded::Live(live, rest))
 }
 
 /// The record of an instance that has ended. Storage errors are waited out.

@@ -1,7 +1,7 @@
 //! A turn of a held instance: what arrived, step by step, and its commit.
 
 use durable_core::provider::{Claim, ClaimedWork, NextExecution};
-use durable_core::{Delivery, Version};
+use durable_core::{Delivery, Event, Version};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
@@ -33,7 +33,8 @@ impl Holding {
             let Some(arrival) = self.arrivals.pop_front() else {
                 break;
             };
-            self.step(live, &mut batch, arrival).await?;
+            let rest = self.begin_step(live, &mut batch, arrival);
+            self.finish_step(live, &mut batch, rest).await?;
         }
         if batch.is_empty() && !self.must_run {
             return Ok(());
@@ -43,64 +44,39 @@ impl Holding {
         self.commit(&mut batch, Keep::IfUseful).await
     }
 
-    /// One step: one arrival as an input, then everything the code does with it.
-    async fn step(
+    /// Begins a step: one arrival as an input, then everything the code does with it.
+    /// An arrival that means nothing leaves the code at its rest; one that cannot be
+    /// dealt with waits again.
+    fn begin_step(
         &mut self,
         live: &mut Live,
         batch: &mut Batch,
         arrival: Arrival,
-    ) -> Result<(), Lost> {
+    ) -> Result<Rest, Fault> {
         if let Arrival::Result(result) = &arrival {
             self.local_work.remove(&result.lease.key);
         }
-        let event = match interpret(&live.execution, &self.node.registry, &arrival) {
-            Meaning::Input(event) => event,
+        let rest = match interpret(&live.execution, &self.node.registry, &arrival) {
+            Meaning::Input(event) => deliver(live, event, self.node.store_now_ms()),
             Meaning::Nothing(reason) => {
                 dropped(reason);
-                batch.consume(arrival);
-                return Ok(());
+                Ok(Rest::Quiet)
             }
             Meaning::StartRefused(start) => {
                 batch.refuse_start(&start);
-                batch.consume(arrival);
-                return Ok(());
+                Ok(Rest::Quiet)
             }
-            Meaning::NotRegistered(start) => {
-                let fault = Fault::NotRegistered {
-                    name: start.name,
-                    version: start.version.unwrap_or_else(|| Version::from("(any)")),
-                };
-                self.arrivals.push_front(arrival);
-                self.fault(&fault, batch.take()).await;
-                return Err(Lost);
-            }
-            Meaning::Unreadable(error) => {
-                self.arrivals.push_front(arrival);
-                self.fault(&Fault::Unreadable(error), batch.take()).await;
-                return Err(Lost);
-            }
-        };
-        let delivered = live.execution.deliver(event, self.node.store_now_ms());
-        let rest = match delivered {
-            Ok(Delivery::Dropped(reason)) => {
-                dropped(reason.label());
-                batch.consume(arrival);
-                return Ok(());
-            }
-            Ok(Delivery::Accepted) => live.execution.drive(),
-            Err(fault) => Err(fault),
+            Meaning::NotRegistered(start) => Err(Fault::NotRegistered {
+                name: start.name,
+                version: start.version.unwrap_or_else(|| Version::from("(any)")),
+            }),
+            Meaning::Unreadable(error) => Err(Fault::Unreadable(error)),
         };
         match rest {
-            Ok(rest) => {
-                batch.consume(arrival);
-                self.finish_step(live, batch, Ok(rest)).await
-            }
-            Err(fault) => {
-                self.arrivals.push_front(arrival);
-                self.fault(&fault, batch.take()).await;
-                Err(Lost)
-            }
+            Ok(_) => batch.consume(arrival),
+            Err(_) => self.arrivals.push_front(arrival),
         }
+        rest
     }
 
     /// Drives a step to its end: side effects are executed after what led to them
@@ -269,6 +245,17 @@ impl Holding {
                 self.local_work.insert(claimed.lease.key.clone());
             }
             activity::begin(&self.node, claimed, slot);
+        }
+    }
+}
+
+/// Gives the code an input, and drives it to where it rests.
+fn deliver(live: &mut Live, event: Event, now_ms: u64) -> Result<Rest, Fault> {
+    match live.execution.deliver(event, now_ms)? {
+        Delivery::Accepted => live.execution.drive(),
+        Delivery::Dropped(reason) => {
+            dropped(reason.label());
+            Ok(Rest::Quiet)
         }
     }
 }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use durable_core::{Ending, EventId, Failure, Payload};
 
 use super::silence::silenced;
-use super::{Execution, Fault, Rest, panic_message};
+use super::{Continuation, Execution, Fault, Rest, panic_message};
 use crate::context::Inner;
 
 impl Execution {
@@ -91,11 +91,15 @@ impl Execution {
     /// a new one.
     fn finish(&mut self, returned: Option<Ending>) {
         let mut inner = self.shared.lock();
-        let Some(ending) = returned.or_else(|| inner.ending.take()) else {
+        let asked = || inner.ending.take().map(|ending| *ending);
+        let Some(ending) = returned.or_else(asked) else {
             return;
         };
         if let Ending::ContinuedAsNew { input, version } = &ending {
-            self.continuing = Some((input.clone(), version.clone()));
+            self.continuing = Some(Box::new(Continuation {
+                input: input.clone(),
+                version: version.clone(),
+            }));
         }
         inner.cursor.finish(ending);
     }

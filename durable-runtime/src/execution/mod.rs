@@ -40,9 +40,17 @@ pub(crate) struct Execution {
     /// An operation that waits for the go-ahead to execute.
     permitted: Option<Waker>,
     /// How the code asked to go on in a new execution.
-    continuing: Option<(Payload, Option<Version>)>,
+    continuing: Option<Box<Continuation>>,
     /// How it goes on, if that was how it ended.
-    continued: Option<(Payload, Option<Version>)>,
+    continued: Option<Box<Continuation>>,
+}
+
+/// What the code gives to the execution that follows this one.
+#[derive(Debug)]
+struct Continuation {
+    input: Payload,
+    /// `None` is the newest.
+    version: Option<Version>,
 }
 
 /// What an execution was started as.
@@ -208,22 +216,24 @@ impl Execution {
         else {
             return Ok(());
         };
-        let Some(code) = self.registry.orchestration(name, version) else {
+        let Some(registered) = self.registry.orchestration(name, version) else {
             return Err(Fault::NotRegistered {
                 name: name.clone(),
                 version: version.clone(),
             });
         };
+        // The texts of the registry: executions that wait share them.
+        let (name, version) = (registered.name.clone(), registered.version.clone());
         let context = OrchestrationContext::new(Arc::clone(&self.shared));
-        let root = code(context, input.clone());
+        let root = (registered.code)(context, input.clone());
         let mut inner = self.shared.lock();
         inner.version = version.clone();
         inner.futures.set_root(memory_of(&root));
         drop(inner);
         self.root = Some(tokio::task::unconstrained(root));
         self.identity = Some(Identity {
-            name: name.clone(),
-            version: version.clone(),
+            name,
+            version,
             parent: parent.clone(),
         });
         self.waker.mark_woken();
@@ -237,7 +247,7 @@ impl Execution {
 
     /// The start of the next execution, if this one ended by continuing as new.
     pub(crate) fn take_next_start(&mut self) -> Option<Event> {
-        let (input, version) = self.continued.take()?;
+        let Continuation { input, version } = *self.continued.take()?;
         let identity = self.identity.clone()?;
         let carried = self.shared.lock().cursor.take_carried();
         Some(Event::OrchestrationStarted {

@@ -139,7 +139,13 @@ impl Batch {
         match arrival {
             Arrival::Message(message) => self.consumed.push(message.seq),
             Arrival::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
-            Arrival::Result(result) => self.results.push(result),
+            Arrival::Result(result) => {
+                if self.results.capacity() == 0 {
+                    // Most turns have one: room for that alone.
+                    self.results.reserve_exact(1);
+                }
+                self.results.push(result);
+            }
             Arrival::Settled(_) => {}
         }
     }
@@ -151,9 +157,13 @@ impl Batch {
         for entry in &entries {
             self.follow(live, entry);
         }
-        match &mut self.next_execution {
-            Some(next) if next.execution_id == execution_id => next.events.extend(entries),
-            _ => self.events.extend(entries),
+        let events = match &mut self.next_execution {
+            Some(next) if next.execution_id == execution_id => &mut next.events,
+            _ => &mut self.events,
+        };
+        match events.is_empty() {
+            true => *events = entries,
+            false => events.extend(entries),
         }
     }
 

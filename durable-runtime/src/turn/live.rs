@@ -24,6 +24,12 @@ impl Live {
             turns: 0,
         }
     }
+
+    /// Gives back the memory that only a step in progress needs: it will wait.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.execution.shrink_to_fit();
+        self.open.shrink_to_fit();
+    }
 }
 
 /// The activities and timers of an execution that have not come to an end.
@@ -69,6 +75,16 @@ impl OpenOperations {
             _ => {}
         }
         self.numbering.number(event)
+    }
+
+    /// Gives back the memory of operations that came to an end: an empty tree keeps
+    /// its last node.
+    fn shrink_to_fit(&mut self) {
+        for open in [&mut self.activities, &mut self.timers] {
+            if open.is_empty() {
+                *open = BTreeSet::new();
+            }
+        }
     }
 
     /// The activities that nobody will wait for any more.
