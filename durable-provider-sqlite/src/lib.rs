@@ -15,9 +15,10 @@
 //!   trades the latter away.
 //! - **One writer, group commit.** One thread owns the connection that writes.
 //!   Whatever arrived while the last transaction was being synced shares the next
-//!   one, each request in a savepoint of its own; everybody learns their own result,
-//!   and not before it is on disk. Readers have connections of their own and never
-//!   block the writer.
+//!   one; one that is refused leaves the others whole, and everybody learns their own
+//!   result, and not before it is on disk. Only hand-outs and heartbeats do not wait
+//!   for the disk: after a power cut nobody holds anything. Readers have connections
+//!   of their own and never block the writer.
 //! - **Sessions.** Each is backed by a lock of the operating system on a file beside
 //!   the database, so that a process that died is noticed at once: when the file is
 //!   opened, and otherwise within [`SqliteOptions::poll_bound`]. A process that hangs

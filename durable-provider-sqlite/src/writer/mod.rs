@@ -1,7 +1,9 @@
 //! The one writer of a store.
 //!
 //! - `core` owns the connection: it begins a transaction, lets every request of a
-//!   group do its step in a savepoint, commits, and only then answers.
+//!   group do its step, commits, and only then answers. `guard` is what a step can be
+//!   undone with, `failed` why a group was not committed.
+//! - `room` and `checkpoint` keep the log from growing while it is synced, and for ever.
 //! - `thread` drives it: it blocks on the first request and takes along whatever else
 //!   has arrived. A store in memory has no thread: requests run where they are made.
 //! - `job` is a request with its step and the place for its answer.
