@@ -350,7 +350,7 @@ impl Core {
             })?;
             let is_at_rest = self.state.sessions_changed && self.state.sessions.is_empty();
             place.log.after_group(connection, is_at_rest);
-            place.room.after_group(connection)?;
+            place.room.after_group(connection);
         }
         Ok(())
     }

@@ -55,20 +55,26 @@ impl LogRoom {
         }
     }
 
-    /// Looks after a group, now and then, how much of the log is written.
-    pub(super) fn after_group(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Looks after a group, now and then, how much of the log is written. The group is
+    /// committed, so a look that fails is nobody's failure.
+    pub(super) fn after_group(&mut self, connection: &Connection) {
         self.groups += 1;
-        if self.is_needed && self.groups >= LOOK_EVERY {
-            self.groups = 0;
-            let look = "PRAGMA wal_checkpoint(NOOP)";
-            let mut statement = connection.prepare_cached(look)?;
-            let frames: i64 = statement.query_row([], |row| row.get(1))?;
-            let written_bytes = u64::try_from(frames).unwrap_or(0) * self.frame_bytes;
-            let small_bytes = u64::from(LOOK_EVERY) * SMALL_GROUP_FRAMES * self.frame_bytes;
-            self.has_small_groups = written_bytes < self.written_bytes + small_bytes;
-            self.written_bytes = written_bytes;
+        if !self.is_needed || self.groups < LOOK_EVERY {
+            return;
         }
-        Ok(())
+        self.groups = 0;
+        match written_frames(connection) {
+            Ok(frames) => {
+                let written_bytes = frames * self.frame_bytes;
+                let small_bytes = u64::from(LOOK_EVERY) * SMALL_GROUP_FRAMES * self.frame_bytes;
+                self.has_small_groups = written_bytes < self.written_bytes + small_bytes;
+                self.written_bytes = written_bytes;
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the log could not be looked at");
+                self.is_needed = false;
+            }
+        }
     }
 
     /// Makes room, if there is little. The transaction that is about to be committed
@@ -96,4 +102,10 @@ impl LogRoom {
         }
         Ok(())
     }
+}
+
+fn written_frames(connection: &Connection) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?;
+    let frames: i64 = statement.query_row([], |row| row.get(1))?;
+    Ok(u64::try_from(frames).unwrap_or(0))
 }
