@@ -16,7 +16,7 @@ use crate::reader::Readers;
 use crate::statistics::Counters;
 use crate::store::Store;
 use crate::wake::{Board, Waiting};
-use crate::writer::{BoxedJob, Core, Outlives, Writer, job};
+use crate::writer::{BoxedJob, Core, Outlives, Postmen, Writer, job};
 
 /// A store, whatever it lives in.
 #[derive(Debug)]
@@ -28,7 +28,11 @@ pub(crate) struct Backend {
 
 #[derive(Debug)]
 enum Home {
-    File { writer: Writer, readers: Readers },
+    File {
+        writer: Writer,
+        postmen: Postmen,
+        readers: Readers,
+    },
     Memory(Box<Mutex<Core>>),
 }
 
@@ -59,7 +63,11 @@ impl Backend {
         Ok(Self {
             board,
             counters,
-            home: Home::File { writer, readers },
+            home: Home::File {
+                writer,
+                postmen: Postmen::default(),
+                readers,
+            },
         })
     }
 
@@ -107,11 +115,13 @@ impl Backend {
         (job, answer): (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>),
     ) -> Answer<T> {
         match &self.home {
-            Home::File { writer, .. } => writer.send(job),
+            Home::File {
+                writer, postmen, ..
+            } => writer.send(job, postmen.here()),
             Home::Memory(core) => core
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .run(vec![job]),
+                .run_and_answer(vec![job]),
         }
         Answer(answer)
     }

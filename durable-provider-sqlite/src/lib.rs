@@ -27,6 +27,9 @@
 //!   to the same file is noticed within [`SqliteOptions::poll_bound`], which costs one
 //!   look at shared memory per bound, and only while somebody waits. Several
 //!   processes on one host may share a file; a network file system will not do.
+//! - **Answers.** They reach tasks of a multi-threaded tokio runtime through its I/O, which
+//!   wakes one thread instead of two. A runtime without I/O will do: tokio says once
+//!   that it is missing, and answers come the other way.
 //!
 //! The crate depends on the core only, never on the runtime or on another provider.
 

@@ -240,3 +240,19 @@ async fn after_the_last_node_has_gone_the_file_alone_has_everything() {
     assert_eq!(copied, records(&provider).await);
     assert_eq!(copied.len(), 1);
 }
+
+#[tokio::test]
+async fn the_log_of_the_next_node_has_room_ahead_again() {
+    let place = Place::new();
+    let provider = place.open();
+    let log = place.directory().join("store.db-wal");
+    let length = || std::fs::metadata(&log).unwrap().len();
+    for id in ["a", "b"] {
+        let runtime = node(&provider).await;
+        let instance = runtime.client().start(COUNT, id, &1).await.unwrap();
+        assert_eq!(instance.wait().await.unwrap(), 4);
+        assert!(length() >= 1024 * 1024, "{id}: {}", length());
+        runtime.shutdown(Duration::from_secs(5)).await;
+        assert_eq!(length(), 0, "{id}");
+    }
+}

@@ -35,18 +35,9 @@ impl LogWatch {
         }
     }
 
-    /// Looks after a group, now and then. When the last node has gone, everything
-    /// goes into the file, so that it can be copied on its own.
-    pub(super) fn after_group(&mut self, connection: &Connection, is_at_rest: bool) {
+    /// Looks after a group, now and then: whether the log is too long.
+    pub(super) fn is_too_long(&mut self) -> bool {
         self.groups += 1;
-        if (is_at_rest || self.is_too_long())
-            && let Err(error) = shorten(connection)
-        {
-            tracing::warn!(%error, "the write-ahead log could not be shortened");
-        }
-    }
-
-    fn is_too_long(&mut self) -> bool {
         if self.groups < LOOK_EVERY {
             return false;
         }

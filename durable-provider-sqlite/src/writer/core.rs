@@ -57,6 +57,18 @@ struct Place {
     room: LogRoom,
 }
 
+impl Place {
+    /// Moves the log into the file, if readers let it; whatever is written next begins it
+    /// anew.
+    fn shorten_log(&mut self, connection: &Connection) {
+        match checkpoint::shorten(connection) {
+            Ok(true) => self.room.begin_anew(),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "the write-ahead log could not be shortened"),
+        }
+    }
+}
+
 impl Core {
     /// Opens the store in a file, and takes over what dead processes held.
     pub(crate) fn open(
@@ -116,12 +128,29 @@ impl Core {
         self.connection.as_ref()
     }
 
-    /// Runs a group of requests in one transaction and answers them.
-    pub(crate) fn run(&mut self, mut jobs: Vec<BoxedJob>) {
+    /// Runs a group of requests in one transaction. They are to be answered now; the
+    /// error is for all that were not refused for themselves.
+    pub(crate) fn run(&mut self, jobs: &mut [BoxedJob]) -> Result<(), ProviderError> {
         self.counters.add_requests(jobs.len());
-        let error = self.run_checked(&mut jobs).err();
+        self.run_checked(jobs)
+    }
+
+    /// Runs a group of requests, and answers them here.
+    pub(crate) fn run_and_answer(&mut self, mut jobs: Vec<BoxedJob>) {
+        let error = self.run(&mut jobs).err();
         for job in jobs {
             job.answer(error.as_ref());
+        }
+        self.tidy_up();
+    }
+
+    /// What nobody need wait for, after a group.
+    pub(crate) fn tidy_up(&mut self) {
+        if let (Some(place), Some(connection)) = (&mut self.place, &self.connection) {
+            place.room.after_group(connection);
+            if place.log.is_too_long() {
+                place.shorten_log(connection);
+            }
         }
     }
 
@@ -348,9 +377,10 @@ impl Core {
                 error,
                 spoils: true,
             })?;
-            let is_at_rest = self.state.sessions_changed && self.state.sessions.is_empty();
-            place.log.after_group(connection, is_at_rest);
-            place.room.after_group(connection);
+            // When the last node has gone, the file can be copied on its own.
+            if self.state.sessions_changed && self.state.sessions.is_empty() {
+                place.shorten_log(connection);
+            }
         }
         Ok(())
     }
@@ -438,7 +468,7 @@ mod tests {
     ) -> Vec<Result<StartOutcome, ProviderError>> {
         let starts = ids.iter().map(|id| start_job(id, bytes));
         let (jobs, answers): (_, Vec<Answer>) = starts.unzip();
-        core.run(jobs);
+        core.run_and_answer(jobs);
         answers
             .into_iter()
             .map(|mut answer| answer.try_recv().unwrap())
@@ -500,7 +530,7 @@ mod tests {
             store.connection.execute_batch("DELETE FROM meta")?;
             Err(refused())
         });
-        core.run(vec![bad]);
+        core.run_and_answer(vec![bad]);
         assert_eq!(answer.try_recv().unwrap(), Err(closed()));
         assert!(start(&mut core, &["a"], 1)[0].is_ok());
         assert_eq!(count(&core), 1);
@@ -516,7 +546,7 @@ mod tests {
             Err(Fault::Refused(closed()))
         });
         let [(first, mut one), (second, mut two)] = group;
-        core.run(vec![first, bad, second]);
+        core.run_and_answer(vec![first, bad, second]);
         assert_eq!(refused.try_recv().unwrap(), Err(closed()));
         for answer in [&mut one, &mut two] {
             let outcome = answer.try_recv().unwrap();

@@ -34,6 +34,8 @@ pub(super) struct LogRoom {
     frame_bytes: u64,
     /// The log is begun anew at about this length.
     full_bytes: u64,
+    /// Whether every commit waits for the disk.
+    is_synced: bool,
     /// How much of it was written when that was last looked at.
     written_bytes: u64,
     groups: u32,
@@ -48,11 +50,21 @@ impl LogRoom {
             path: log,
             frame_bytes: page_bytes + FRAME_HEADER_BYTES,
             full_bytes: u64::from(options.checkpoint_pages) * page_bytes,
+            is_synced: options.durability == Durability::Full,
             written_bytes: 0,
             groups: 0,
             has_small_groups: true,
             is_needed: options.durability == Durability::Full,
         }
+    }
+
+    /// The log was moved into the file and has no length any more: it is to be looked at
+    /// after the next group.
+    pub(super) fn begin_anew(&mut self) {
+        self.written_bytes = 0;
+        self.groups = LOOK_EVERY;
+        self.has_small_groups = true;
+        self.is_needed = self.is_synced;
     }
 
     /// Looks after a group, now and then, how much of the log is written. The group is

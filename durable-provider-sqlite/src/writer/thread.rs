@@ -12,12 +12,14 @@ use durable_core::provider::ProviderError;
 
 use super::core::Core;
 use super::job::BoxedJob;
+use super::mail::{Letter, Mail, Postbox};
 use crate::options::SqliteOptions;
 use crate::wake::Board;
 
 /// What the thread is sent.
 enum Order {
-    Run(BoxedJob),
+    /// A request, and where its answer is to be left.
+    Run(BoxedJob, Option<Arc<Postbox>>),
     /// Somebody waits for news.
     Look,
     /// Nobody will send anything any more.
@@ -51,8 +53,9 @@ impl Writer {
     }
 
     /// Hands a request to the thread. Its answer comes when it is on disk.
-    pub(crate) fn send(&self, job: BoxedJob) {
-        if let Err(mpsc::SendError(Order::Run(job))) = self.orders.send(Order::Run(job)) {
+    pub(crate) fn send(&self, job: BoxedJob, postbox: Option<Arc<Postbox>>) {
+        let order = Order::Run(job, postbox);
+        if let Err(mpsc::SendError(Order::Run(job, _))) = self.orders.send(order) {
             job.answer(Some(&ProviderError::Unavailable {
                 reason: "the writer has ended".into(),
             }));
@@ -82,39 +85,85 @@ impl Drop for Writer {
 }
 
 fn serve(mut core: Core, options: &SqliteOptions, board: &Board, orders: &Receiver<Order>) {
+    let mut mail = Mail::default();
     loop {
-        let first = if board.has_waiters() {
-            orders.recv_timeout(options.poll_bound)
-        } else {
-            orders.recv().map_err(RecvTimeoutError::from)
-        };
-        let mut group = Vec::new();
-        let mut is_last = false;
-        match first {
-            Ok(Order::Run(job)) => group.push(job),
-            Ok(Order::Look) => {}
-            Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+        let first = match next(options, board, orders, &mut mail) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
                 core.look_around();
                 continue;
             }
-        }
-        while group.len() < options.max_group {
+        };
+        let mut group = Group::default();
+        let mut is_last = !group.take(first);
+        while !is_last && group.jobs.len() < options.max_group {
             match orders.try_recv() {
-                Ok(Order::Run(job)) => group.push(job),
-                Ok(Order::Look) => {}
-                Ok(Order::Stop) => {
-                    is_last = true;
-                    break;
-                }
+                Ok(order) => is_last = !group.take(order),
                 Err(_) => break,
             }
         }
-        if !group.is_empty() {
-            core.run(group);
+        if !group.jobs.is_empty() {
+            let error = core.run(&mut group.jobs).err();
+            mail.send(group.letters(error.as_ref()));
+            core.tidy_up();
         }
         if is_last {
             return;
         }
+    }
+}
+
+/// Waits for something to do; for ever, unless somebody waits for news.
+fn next(
+    options: &SqliteOptions,
+    board: &Board,
+    orders: &Receiver<Order>,
+    mail: &mut Mail,
+) -> Result<Order, RecvTimeoutError> {
+    while let Some(patience) = mail.patience() {
+        match orders.recv_timeout(patience) {
+            Err(RecvTimeoutError::Timeout) => {}
+            order => return order,
+        }
+    }
+    if board.has_waiters() {
+        orders.recv_timeout(options.poll_bound)
+    } else {
+        orders.recv().map_err(RecvTimeoutError::from)
+    }
+}
+
+/// Requests that share a transaction.
+#[derive(Debug, Default)]
+struct Group {
+    jobs: Vec<BoxedJob>,
+    postboxes: Vec<Option<Arc<Postbox>>>,
+}
+
+impl Group {
+    /// Takes an order along; no if it is the last.
+    fn take(&mut self, order: Order) -> bool {
+        match order {
+            Order::Run(job, postbox) => {
+                self.jobs.push(job);
+                self.postboxes.push(postbox);
+            }
+            Order::Look => {}
+            Order::Stop => return false,
+        }
+        true
+    }
+
+    /// The answers, and where to leave them.
+    fn letters(
+        self,
+        error: Option<&ProviderError>,
+    ) -> impl Iterator<Item = (Letter, Option<Arc<Postbox>>)> {
+        let letters = self
+            .jobs
+            .into_iter()
+            .map(move |job| Letter::new(job, error));
+        letters.zip(self.postboxes)
     }
 }

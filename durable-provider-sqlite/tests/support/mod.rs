@@ -11,7 +11,7 @@ use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    Runtime, RuntimeOptions,
+    RegistryBuilder, Runtime, RuntimeOptions,
 };
 use tempfile::TempDir;
 
@@ -43,12 +43,15 @@ async fn gated(ctx: OrchestrationContext, start: u64) -> Result<u64, Failure> {
 
 /// The code of all tests.
 pub(crate) fn registry() -> Registry {
+    code().build().unwrap()
+}
+
+/// The code of all tests, and room for more.
+pub(crate) fn code() -> RegistryBuilder {
     Registry::builder()
         .activity(ADD, add)
         .orchestration(COUNT, count)
         .orchestration(GATED, gated)
-        .build()
-        .unwrap()
 }
 
 /// A directory with a database, removed with the test.
