@@ -1,5 +1,6 @@
 //! The activity dispatcher: work is fetched, run, retried and settled.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -74,6 +75,8 @@ pub(super) fn begin(node: &Arc<Node>, claimed: ClaimedWork, slot: OwnedSemaphore
     let cancellation = node.ended.child_token();
     node.running.began(&lease, cancellation.clone());
     let task_node = Arc::clone(node);
+    // A future has room for each place that it was moved to.
+    let claimed = Box::new(claimed);
     node.spawn(async move {
         run(&task_node, claimed, cancellation).await;
         task_node.running.ended(&lease);
@@ -81,7 +84,7 @@ pub(super) fn begin(node: &Arc<Node>, claimed: ClaimedWork, slot: OwnedSemaphore
     });
 }
 
-async fn run(node: &Node, claimed: ClaimedWork, cancellation: CancellationToken) {
+async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationToken) {
     let lease = claimed.lease.clone();
     let span = tracing::info_span!(
         "activity",
@@ -136,8 +139,15 @@ async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>)
 }
 
 /// Gives work back to the store. A lease that is lost means that somebody else has
-/// it.
-pub(super) async fn settle(node: &Node, settlements: Vec<WorkSettlement>) {
+/// it. It is seldom needed, so it takes no room in whoever calls it.
+pub(super) fn settle(
+    node: &Node,
+    settlements: Vec<WorkSettlement>,
+) -> Pin<Box<impl Future<Output = ()>>> {
+    Box::pin(settle_all(node, settlements))
+}
+
+async fn settle_all(node: &Node, settlements: Vec<WorkSettlement>) {
     let mut backoff = Backoff::default();
     while let Err(error) = node
         .provider
@@ -173,5 +183,22 @@ async fn settle_refused(node: &Node, settlements: Vec<WorkSettlement>, error: &P
             tracing::error!(%error, "a result could not be stored");
             node.doubt();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, C, F>(_: impl FnOnce(A, B, C) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// With what tokio adds to a task, allocators still take it for small.
+    #[test]
+    fn an_activity_is_small_since_every_call_is_a_task() {
+        let running = |node: &'static Node, claimed, cancellation| run(node, claimed, cancellation);
+        let bytes = size_of_future(running);
+        assert!(bytes <= 640, "{bytes} bytes");
     }
 }

@@ -3,8 +3,6 @@
 //! Invariant: it holds whole steps only, and a result that travelled in memory
 //! stays here until the commit that records it is applied.
 
-use std::collections::BTreeMap;
-
 use durable_core::provider::{
     Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
     OutgoingMessage, StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
@@ -13,6 +11,7 @@ use durable_core::{
     CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
 };
 
+use super::fresh::Fresh;
 use super::messages::Source;
 use super::{Arrival, Live, LocalResult, Past};
 
@@ -24,9 +23,9 @@ pub(crate) struct Batch {
     pub(crate) next_execution: Option<NextExecution>,
     consumed: Vec<InboxSeq>,
     results: Vec<LocalResult>,
-    new_work: BTreeMap<(ExecutionId, EventId), WorkItem>,
+    new_work: Fresh<WorkItem>,
     cancelled_work: Vec<WorkKey>,
-    new_timers: BTreeMap<(ExecutionId, EventId), Timer>,
+    new_timers: Fresh<Timer>,
     cancelled_timers: Vec<(ExecutionId, EventId)>,
     pub(super) new_messages: Vec<OutgoingMessage>,
     pub(crate) update: InstanceUpdate,
@@ -57,9 +56,9 @@ impl Batch {
             next_execution: None,
             consumed: Vec::new(),
             results: Vec::new(),
-            new_work: BTreeMap::new(),
+            new_work: Fresh::none(),
             cancelled_work: Vec::new(),
-            new_timers: BTreeMap::new(),
+            new_timers: Fresh::none(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
             update: InstanceUpdate::default(),
@@ -96,7 +95,7 @@ impl Batch {
 
     /// How much of the new work is for these queues.
     pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
-        let queued = self.new_work.values().map(|item| &item.options.queue);
+        let queued = self.new_work.iter().map(|item| &item.options.queue);
         queued.filter(|queue| queues.contains(queue)).count()
     }
 
@@ -117,9 +116,9 @@ impl Batch {
             next_execution: self.next_execution,
             consumed: self.consumed,
             finished_work: finished_work.collect(),
-            new_work: self.new_work.into_values().collect(),
+            new_work: self.new_work.into_vec(),
             cancelled_work: self.cancelled_work,
-            new_timers: self.new_timers.into_values().collect(),
+            new_timers: self.new_timers.into_vec(),
             cancelled_timers: self.cancelled_timers,
             new_messages: self.new_messages,
             update: self.update,
@@ -225,7 +224,7 @@ impl Batch {
             scheduled_at_ms: entry.recorded_at_ms,
         };
         self.new_work
-            .insert((source.execution_id, source.event_id), item);
+            .create((source.execution_id, source.event_id), item);
     }
 
     fn set_timer(&mut self, source: Source, fire_at_ms: u64) {
@@ -239,7 +238,7 @@ impl Batch {
             event_id,
             fire_at_ms,
         };
-        self.new_timers.insert((execution_id, event_id), timer);
+        self.new_timers.create((execution_id, event_id), timer);
     }
 
     /// The execution ends: nothing of it is left behind, and if the instance ends
@@ -293,7 +292,7 @@ impl Batch {
 
     /// Work that was scheduled in this very turn is not even created.
     fn cancel_work(&mut self, execution_id: ExecutionId, event_id: EventId) {
-        if self.new_work.remove(&(execution_id, event_id)).is_none() {
+        if !self.new_work.withdraw((execution_id, event_id)) {
             let key = self.work_key(execution_id, event_id);
             self.cancelled_work.push(key);
         }
@@ -301,7 +300,7 @@ impl Batch {
 
     /// A timer that was set in this very turn is not even created.
     fn cancel_timer(&mut self, execution_id: ExecutionId, event_id: EventId) {
-        if self.new_timers.remove(&(execution_id, event_id)).is_none() {
+        if !self.new_timers.withdraw((execution_id, event_id)) {
             self.cancelled_timers.push((execution_id, event_id));
         }
     }

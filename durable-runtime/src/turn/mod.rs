@@ -6,6 +6,7 @@
 //! fails leaves nothing.
 
 mod batch;
+mod fresh;
 mod live;
 mod messages;
 mod past;

@@ -1,0 +1,59 @@
+//! What a turn creates, of which some is withdrawn before it is committed.
+
+use durable_core::{EventId, ExecutionId};
+
+/// Things that events of a turn created, in the order of the events.
+#[derive(Debug)]
+pub(super) struct Fresh<T>(Vec<(Origin, Option<T>)>);
+
+/// The event that created a thing. It rises from one to the next.
+type Origin = (ExecutionId, EventId);
+
+impl<T> Fresh<T> {
+    /// Nothing was created.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(super) fn create(&mut self, origin: Origin, thing: T) {
+        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < origin));
+        self.0.push((origin, Some(thing)));
+    }
+
+    /// Takes a thing back; no if this turn did not create it.
+    pub(super) fn withdraw(&mut self, origin: Origin) -> bool {
+        let found = self.0.binary_search_by_key(&origin, |(origin, _)| *origin);
+        found.is_ok_and(|at| self.0[at].1.take().is_some())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().filter_map(|(_, thing)| thing.as_ref())
+    }
+
+    pub(super) fn into_vec(self) -> Vec<T> {
+        let things = self.0.into_iter();
+        things.filter_map(|(_, thing)| thing).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(execution: u64, event: u64) -> Origin {
+        (ExecutionId::new(execution), EventId::new(event))
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_gone_and_the_rest_keeps_its_order() {
+        let mut fresh = Fresh::none();
+        for (execution, event) in [(1, 3), (1, 7), (2, 2)] {
+            fresh.create(origin(execution, event), (execution, event));
+        }
+        assert!(fresh.withdraw(origin(1, 7)));
+        assert!(!fresh.withdraw(origin(1, 7)), "it is gone");
+        assert!(!fresh.withdraw(origin(1, 2)), "it never was there");
+        assert_eq!(fresh.iter().collect::<Vec<_>>(), [&(1, 3), &(2, 2)]);
+        assert_eq!(fresh.into_vec(), [(1, 3), (2, 2)]);
+    }
+}
