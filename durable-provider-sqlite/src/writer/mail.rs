@@ -48,6 +48,8 @@ pub(crate) struct Postbox {
 #[derive(Default)]
 struct Inner {
     letters: Vec<Letter>,
+    /// Since when there are any.
+    since: Option<Instant>,
     /// Somebody comes when the bell rings.
     is_attended: bool,
     /// Nothing will be left any more.
@@ -95,16 +97,24 @@ impl Postbox {
             return Err(letter);
         }
         inner.letters.push(letter);
-        Ok(inner.letters.len() == 1)
+        let is_first = inner.letters.len() == 1;
+        if is_first {
+            inner.since = Some(Instant::now());
+        }
+        Ok(is_first)
     }
 
-    fn has_letters(&self) -> bool {
-        !self.lock().letters.is_empty()
+    /// Since when there are letters, if there are any.
+    fn since(&self) -> Option<Instant> {
+        self.lock().since
     }
 
     /// Delivers what is there.
     pub(super) fn empty(&self) {
-        let letters = std::mem::take(&mut self.lock().letters);
+        let mut inner = self.lock();
+        inner.since = None;
+        let letters = std::mem::take(&mut inner.letters);
+        drop(inner);
         letters.into_iter().for_each(Letter::deliver);
     }
 }
@@ -115,12 +125,10 @@ impl fmt::Debug for Postbox {
     }
 }
 
-/// What the writer left in postboxes.
+/// The postboxes in which the writer left something.
 #[derive(Debug, Default)]
 pub(super) struct Mail {
     left_in: Vec<Arc<Postbox>>,
-    /// Since when something is in one of them, as far as is known.
-    since: Option<Instant>,
 }
 
 impl Mail {
@@ -144,20 +152,15 @@ impl Mail {
         for postbox in &rung {
             postbox.bell.ring();
         }
-        if !rung.is_empty() {
-            self.since.get_or_insert_with(Instant::now);
-            self.left_in.extend(rung);
-        }
+        self.left_in.extend(rung);
     }
 
     /// How long what was not fetched may still wait, if there is anything. What waited too
     /// long is delivered.
     pub(super) fn patience(&mut self) -> Option<Duration> {
-        self.left_in.retain(|postbox| postbox.has_letters());
-        if self.left_in.is_empty() {
-            self.since = None;
-        }
-        let patience = PATIENCE.checked_sub(self.since?.elapsed());
+        self.left_in.retain(|postbox| postbox.since().is_some());
+        let oldest = self.left_in.iter().filter_map(|postbox| postbox.since());
+        let patience = PATIENCE.checked_sub(oldest.min()?.elapsed());
         if patience.is_none() {
             self.deliver();
         }
@@ -166,7 +169,6 @@ impl Mail {
 
     /// Delivers what was not fetched.
     fn deliver(&mut self) {
-        self.since = None;
         for postbox in self.left_in.drain(..) {
             postbox.empty();
         }
