@@ -86,7 +86,7 @@ impl Backend {
     pub(crate) fn submit<T: Send + 'static>(
         &self,
         now_ms: Option<u64>,
-        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
+        step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
         self.run(job(now_ms, Outlives::PowerCut, step))
     }
@@ -95,7 +95,7 @@ impl Backend {
     pub(crate) fn write<T: Send + 'static>(
         &self,
         now_ms: u64,
-        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
+        step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
         self.submit(Some(now_ms), step)
     }
@@ -105,7 +105,7 @@ impl Backend {
     pub(crate) fn hold<T: Send + 'static>(
         &self,
         now_ms: u64,
-        step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
+        step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
     ) -> Answer<T> {
         self.run(job(Some(now_ms), Outlives::Process, step))
     }

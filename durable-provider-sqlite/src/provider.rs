@@ -100,7 +100,7 @@ impl SqliteProvider {
     pub async fn vacuum(&self, max_pages: u32) -> Result<(), ProviderError> {
         let vacuum = self.backend.submit(None, move |store| {
             let text = format!("PRAGMA incremental_vacuum({max_pages})");
-            Ok(store.connection.execute_batch(&text)?)
+            Ok(store.statements.connection.execute_batch(&text)?)
         });
         vacuum.await
     }

@@ -16,7 +16,7 @@ use crate::sql;
 use crate::turn::{Outgoing, StartRequest};
 use crate::wake::Topic;
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(crate) fn start(
         &mut self,
         id: &InstanceId,

@@ -19,7 +19,7 @@ use crate::sql;
 use crate::turn::{Outgoing, PreparedTurn};
 use crate::wake::Topic;
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(crate) fn commit(&mut self, prepared: &PreparedTurn) -> Step<CommitOutcome> {
         let turn = &prepared.turn;
         let Some(instance) = self.find(&turn.lease.instance)? else {

@@ -16,7 +16,7 @@ use crate::sql;
 use crate::turn::Returned;
 use crate::wake::Topic;
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(crate) fn fetch_instances(
         &mut self,
         session: SessionId,
@@ -118,7 +118,7 @@ impl Store<'_> {
 
     fn give(&self, id: &InstanceId, instance: &Instance) -> Step<InboxPage> {
         let (after, max) = (InboxSeq(instance.given_seq), self.state.messages_per_fetch);
-        query::inbox_page(self.connection, id, instance.key, after, max)
+        query::inbox_page(self.statements.connection, id, instance.key, after, max)
     }
 
     /// Stops an instance that cannot be handed out because something of it does not

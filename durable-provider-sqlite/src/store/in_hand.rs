@@ -133,7 +133,7 @@ impl Open {
     }
 }
 
-impl Store<'_> {
+impl Store<'_, '_> {
     /// Takes finished work out of the instance's hand; answers whether it was there.
     pub(super) fn finish_in_hand(&self, instance: &mut Instance, finished: &WorkKey) -> bool {
         finished.execution_id == instance.execution_id

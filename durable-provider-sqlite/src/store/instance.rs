@@ -88,7 +88,7 @@ impl Instance {
     }
 }
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(super) fn load(&self, key: i64) -> Step<Option<Instance>> {
         let mut statement = self.statement(sql::INSTANCE_LOAD)?;
         Ok(statement

@@ -1,7 +1,7 @@
 //! What a request does within the writer's transaction: each method of the contract
 //! as a function on [`Store`].
 //!
-//! - A `Store` borrows the connection of an open transaction and the writer's
+//! - A `Store` borrows the [`Statements`] of an open transaction and the writer's
 //!   [`State`]; nothing here begins or ends a transaction.
 //! - The file is the truth. The state holds copies of what is small (the store's
 //!   time, the counter, the sessions) and is read again whenever another process
@@ -16,29 +16,32 @@ mod instance;
 mod purge;
 mod session;
 mod state;
+mod statements;
 mod timer;
 mod work;
 
 use durable_core::InstanceId;
 use durable_core::provider::SessionId;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
+use rusqlite::{OptionalExtension, Params};
 
 use crate::error::Step;
 use crate::number::int;
 use crate::sql;
 use crate::wake::Topic;
+use statements::Taken;
 
 pub(crate) use state::State;
+pub(crate) use statements::Statements;
 pub(crate) use work::result_message;
 
 /// The store within a transaction.
 #[derive(Debug)]
-pub(crate) struct Store<'a> {
-    pub(crate) connection: &'a Connection,
+pub(crate) struct Store<'a, 'c> {
+    pub(crate) statements: &'a Statements<'c>,
     pub(crate) state: &'a mut State,
 }
 
-impl Store<'_> {
+impl<'c> Store<'_, 'c> {
     /// Moves the store's clock, never backwards, and ends the sessions whose
     /// heartbeat is late by it.
     pub(crate) fn advance_to(&mut self, now_ms: u64) -> Step<()> {
@@ -51,22 +54,22 @@ impl Store<'_> {
         self.state.note(topic);
     }
 
-    fn statement(&self, text: &str) -> Step<CachedStatement<'_>> {
-        Ok(self.connection.prepare_cached(text)?)
+    fn statement(&self, text: &'static str) -> Step<Taken<'_, 'c>> {
+        Ok(self.statements.take(text)?)
     }
 
     /// Runs a statement; answers how many rows it changed.
-    fn run(&self, text: &str, parameters: impl Params) -> Step<usize> {
+    fn run(&self, text: &'static str, parameters: impl Params) -> Step<usize> {
         Ok(self.statement(text)?.execute(parameters)?)
     }
 
     /// Whether a query finds anything.
-    fn finds(&self, text: &str, parameters: impl Params) -> Step<bool> {
+    fn finds(&self, text: &'static str, parameters: impl Params) -> Step<bool> {
         Ok(self.statement(text)?.exists(parameters)?)
     }
 
     /// The number that a query finds first.
-    fn number(&self, text: &str, parameters: impl Params) -> Step<Option<i64>> {
+    fn number(&self, text: &'static str, parameters: impl Params) -> Step<Option<i64>> {
         let mut statement = self.statement(text)?;
         Ok(statement
             .query_row(parameters, |row| row.get(0))

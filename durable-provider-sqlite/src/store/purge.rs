@@ -9,7 +9,7 @@ use crate::number::int;
 use crate::sql;
 use crate::wake::Topic;
 
-impl Store<'_> {
+impl Store<'_, '_> {
     /// Removes those of these instances that have ended; answers how many.
     pub(crate) fn purge(&mut self, ids: &[InstanceId]) -> Step<usize> {
         let mut removed = 0;

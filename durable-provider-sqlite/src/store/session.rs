@@ -18,7 +18,7 @@ enum Ending {
     Crashed,
 }
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(crate) fn open_session(&mut self, options: &SessionOptions) -> Step<SessionId> {
         let id = SessionId(self.state.next_number());
         let now_ms = self.state.now_ms;

@@ -19,7 +19,7 @@ struct Due {
     fire_at_ms: u64,
 }
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(super) fn set_timers(&mut self, key: i64, timers: &[Timer]) -> Step<()> {
         if timers.is_empty() {
             return Ok(());

@@ -76,7 +76,7 @@ impl Claims {
     }
 }
 
-impl Store<'_> {
+impl Store<'_, '_> {
     pub(crate) fn fetch_work(
         &mut self,
         session: SessionId,

@@ -26,7 +26,7 @@ use crate::error::of_opening;
 use crate::lock::SessionLocks;
 use crate::options::{Durability, SqliteOptions};
 use crate::statistics::Counters;
-use crate::store::{State, Store};
+use crate::store::{State, Statements, Store};
 use crate::wake::{Board, Topic};
 
 /// The writer of one store.
@@ -196,9 +196,10 @@ impl Core {
         let outlives = jobs.iter().map(|job| job.outlives()).max();
         let result = self.promise(&connection, outlives.unwrap_or(Outlives::PowerCut));
         let result = result.and_then(|()| {
-            self.begin(&connection)?;
+            let statements = Statements::on(&connection);
+            self.begin(&statements)?;
             let changes = connection.total_changes();
-            self.steps(&connection, jobs)?;
+            self.steps(&statements, jobs)?;
             self.commit(&connection, changes)
         });
         let is_spoiled = match &result {
@@ -254,7 +255,8 @@ impl Core {
     }
 
     /// Begins a transaction and catches up with what other processes did.
-    fn begin(&mut self, connection: &Connection) -> Result<(), Failed> {
+    fn begin(&mut self, statements: &Statements<'_>) -> Result<(), Failed> {
+        let connection = statements.connection;
         self.state.turns = 0;
         self.state.forget_notes_after(0);
         busy::retry(self.options.busy_bound, || {
@@ -269,16 +271,16 @@ impl Core {
         }
         if self.is_liveness_due() {
             self.last_liveness = Some(Instant::now());
-            self.bury_dead(connection)?;
+            self.bury_dead(statements)?;
         }
         Ok(())
     }
 
     /// Ends the sessions of processes that are dead.
-    fn bury_dead(&mut self, connection: &Connection) -> Result<(), Failed> {
+    fn bury_dead(&mut self, statements: &Statements<'_>) -> Result<(), Failed> {
         for session in self.state.dead_sessions() {
             let state = &mut self.state;
-            Store { connection, state }.bury_session(session)?;
+            Store { statements, state }.bury_session(session)?;
         }
         Ok(())
     }
@@ -299,13 +301,13 @@ impl Core {
     /// Steps check before they change anything, so one that is refused leaves
     /// nothing, and savepoints, which cost as much as a row, are not needed. If one
     /// fails half-way after all, the group is run again with a savepoint for each.
-    fn steps(&mut self, connection: &Connection, jobs: &mut [BoxedJob]) -> Result<(), Failed> {
+    fn steps(&mut self, statements: &Statements<'_>, jobs: &mut [BoxedJob]) -> Result<(), Failed> {
         for job in jobs.iter_mut() {
-            if self.step(connection, job, Guard::None)? == Stepped::HalfWay {
-                execute(connection, "ROLLBACK")?;
+            if self.step(statements, job, Guard::None)? == Stepped::HalfWay {
+                execute(statements.connection, "ROLLBACK")?;
                 self.data_version = None;
-                self.begin(connection)?;
-                return self.guarded_steps(connection, jobs);
+                self.begin(statements)?;
+                return self.guarded_steps(statements, jobs);
             }
         }
         Ok(())
@@ -314,29 +316,29 @@ impl Core {
     /// Lets every request do its step in a savepoint of its own.
     fn guarded_steps(
         &mut self,
-        connection: &Connection,
+        statements: &Statements<'_>,
         jobs: &mut [BoxedJob],
     ) -> Result<(), Failed> {
         for job in jobs {
-            self.step(connection, job, Guard::Savepoint)?;
+            self.step(statements, job, Guard::Savepoint)?;
         }
         Ok(())
     }
 
     fn step(
         &mut self,
-        connection: &Connection,
+        statements: &Statements<'_>,
         job: &mut BoxedJob,
         guard: Guard,
     ) -> Result<Stepped, Failed> {
-        let state = &mut self.state;
+        let (connection, state) = (statements.connection, &mut self.state);
         if let Some(now_ms) = job.now_ms() {
-            Store { connection, state }.advance_to(now_ms)?;
+            Store { statements, state }.advance_to(now_ms)?;
         }
         let (noted, turns) = (state.noted(), state.turns);
         let changes = connection.total_changes();
         guard.begin(connection)?;
-        let Err(fault) = job.run(&mut Store { connection, state }) else {
+        let Err(fault) = job.run(&mut Store { statements, state }) else {
             guard.keep(connection)?;
             return Ok(Stepped::Wholly);
         };
@@ -527,7 +529,10 @@ mod tests {
         let mut core = open(&directory.path().join("a.db"));
         let refused = || Fault::Refused(closed());
         let (bad, mut answer) = job::<()>(None, Outlives::PowerCut, move |store| {
-            store.connection.execute_batch("DELETE FROM meta")?;
+            store
+                .statements
+                .connection
+                .execute_batch("DELETE FROM meta")?;
             Err(refused())
         });
         core.run_and_answer(vec![bad]);
@@ -542,7 +547,10 @@ mod tests {
         let mut core = open(&directory.path().join("a.db"));
         let group = ["first", "second"].map(|id| start_job(id, 1));
         let (bad, mut refused) = job::<()>(None, Outlives::PowerCut, |store| {
-            store.connection.execute_batch("DELETE FROM record")?;
+            store
+                .statements
+                .connection
+                .execute_batch("DELETE FROM record")?;
             Err(Fault::Refused(closed()))
         });
         let [(first, mut one), (second, mut two)] = group;

@@ -28,7 +28,7 @@ pub(crate) trait Job: Send {
 
     /// Does the step, anew if it was done before and rolled back. An error means
     /// that nothing of it may stay.
-    fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault>;
+    fn run(&mut self, store: &mut Store<'_, '_>) -> Result<(), Fault>;
 
     /// Answers that the step was refused; nothing of it stayed.
     fn refuse(&mut self, error: ProviderError);
@@ -49,7 +49,7 @@ impl fmt::Debug for dyn Job {
 pub(crate) fn job<T: Send + 'static>(
     now_ms: Option<u64>,
     outlives: Outlives,
-    step: impl FnMut(&mut Store<'_>) -> Step<T> + Send + 'static,
+    step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
 ) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
     let (reply, answer) = oneshot::channel();
     let call = Call {
@@ -72,7 +72,7 @@ struct Call<F, T> {
 
 impl<F, T> Job for Call<F, T>
 where
-    F: FnMut(&mut Store<'_>) -> Step<T> + Send,
+    F: FnMut(&mut Store<'_, '_>) -> Step<T> + Send,
     T: Send,
 {
     fn now_ms(&self) -> Option<u64> {
@@ -83,7 +83,7 @@ where
         self.outlives
     }
 
-    fn run(&mut self, store: &mut Store<'_>) -> Result<(), Fault> {
+    fn run(&mut self, store: &mut Store<'_, '_>) -> Result<(), Fault> {
         self.result = Some(Ok((self.step)(store)?));
         Ok(())
     }

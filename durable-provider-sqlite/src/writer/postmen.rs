@@ -100,7 +100,7 @@ mod tests {
             Outlives::PowerCut
         }
 
-        fn run(&mut self, _: &mut Store<'_>) -> Result<(), Fault> {
+        fn run(&mut self, _: &mut Store<'_, '_>) -> Result<(), Fault> {
             Ok(())
         }
 
