@@ -60,6 +60,7 @@ impl Store<'_, '_> {
             self.append(&mut instance, &turn.lease.instance, entries)?;
             self.note(Topic::Instance(turn.lease.instance.clone()));
         }
+        instance.last_commit_id = Some(turn.commit_id);
         instance.must_run = false;
         instance.crashes = 0;
         self.consume(&mut instance, turn)?;
@@ -82,11 +83,12 @@ impl Store<'_, '_> {
             self.free(&mut instance)?;
         }
         let has_messages = instance.session.is_some() && instance.ready.is_some();
-        self.save_turn(&instance, turn, has_messages, &claims.kept)?;
+        self.save_turn(&instance, has_messages, &claims.kept)?;
         // Its index costs more than the row.
         if instance.place() != place {
             self.save_place(&instance)?;
         }
+        self.state.remember_held(instance);
         Ok(Committed {
             now_ms: self.state.now_ms,
             has_messages,
@@ -221,13 +223,8 @@ impl Store<'_, '_> {
     }
 
     /// Stores the instance's row, but for its place.
-    fn save_turn(
-        &self,
-        instance: &Instance,
-        turn: &TurnCommit,
-        has_messages: bool,
-        claimed: &[Claimed],
-    ) -> Step<()> {
+    fn save_turn(&self, instance: &Instance, has_messages: bool, claimed: &[Claimed]) -> Step<()> {
+        let commit_id = instance.last_commit_id.map(|id| id.0.to_be_bytes());
         self.run(
             sql::INSTANCE_STEP,
             params![
@@ -236,7 +233,7 @@ impl Store<'_, '_> {
                 int(instance.last_event_id.get()),
                 status_number(instance.status),
                 int(instance.updated_at_ms),
-                turn.commit_id.0.to_be_bytes(),
+                commit_id,
                 answer::to_bytes(has_messages, claimed),
                 int(instance.not_before_ms),
                 instance.is_blocked,

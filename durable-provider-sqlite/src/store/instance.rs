@@ -20,7 +20,7 @@ pub(super) struct ReadySince {
 }
 
 /// An instance as its row says.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Instance {
     pub(super) key: i64,
     pub(super) execution_id: ExecutionId,
@@ -89,7 +89,16 @@ impl Instance {
 }
 
 impl Store<'_, '_> {
-    pub(super) fn load(&self, key: i64) -> Step<Option<Instance>> {
+    /// The instance with this key, if there is one. Whoever changes it saves it.
+    pub(super) fn load(&mut self, key: i64) -> Step<Option<Instance>> {
+        if let Some(instance) = self.state.take_held(key) {
+            debug_assert_eq!(self.read(key)?.as_ref(), Some(&instance));
+            return Ok(Some(instance));
+        }
+        self.read(key)
+    }
+
+    fn read(&self, key: i64) -> Step<Option<Instance>> {
         let mut statement = self.statement(sql::INSTANCE_LOAD)?;
         Ok(statement
             .query_row([key], |row| Instance::from_row(key, row))

@@ -7,6 +7,7 @@ use durable_core::provider::{SessionId, WakeSeq};
 use durable_core::{InstanceId, Name};
 use rusqlite::Connection;
 
+use super::instance::Instance;
 use crate::lock::SessionLocks;
 use crate::number::{int, uint};
 use crate::options::SqliteOptions;
@@ -18,6 +19,8 @@ use crate::wake::{Note, Topic};
 const RESERVED_NUMBERS: u64 = 1_024;
 /// How many keys of instances are remembered.
 const REMEMBERED_KEYS: usize = 65_536;
+/// How many instances that are held are remembered.
+const REMEMBERED_HELD: usize = 4_096;
 /// How many queues without work are remembered.
 const REMEMBERED_QUEUES: usize = 1_024;
 
@@ -64,6 +67,8 @@ pub(crate) struct State {
     /// Keys are never given to another instance, so one that is out of date finds
     /// nothing.
     keys: HashMap<InstanceId, i64>,
+    /// Held instances as their latest turns left them.
+    held: HashMap<i64, Instance>,
     /// Queues in which no work is free, now or later, unless something happens.
     empty_queues: HashSet<Option<Name>>,
     version: u64,
@@ -82,6 +87,7 @@ impl State {
             last_number: 0,
             stored: Stored::default(),
             keys: HashMap::new(),
+            held: HashMap::new(),
             empty_queues: HashSet::new(),
             version: 0,
             notes: Vec::new(),
@@ -200,6 +206,22 @@ impl State {
         self.keys.remove(id);
     }
 
+    /// Remembers an instance as a turn left it, while it is held.
+    pub(super) fn remember_held(&mut self, instance: Instance) {
+        if instance.session.is_none() {
+            return;
+        }
+        if self.held.len() >= REMEMBERED_HELD {
+            self.held.clear();
+        }
+        self.held.insert(instance.key, instance);
+    }
+
+    /// An instance that is remembered. It is forgotten, since whoever asks may change it.
+    pub(super) fn take_held(&mut self, key: i64) -> Option<Instance> {
+        self.held.remove(&key)
+    }
+
     pub(super) fn is_known_empty(&self, queue: &Option<Name>) -> bool {
         self.empty_queues.contains(queue)
     }
@@ -216,6 +238,7 @@ impl State {
     /// that did was rolled back.
     pub(crate) fn forget_rows(&mut self) {
         self.keys.clear();
+        self.held.clear();
         self.empty_queues.clear();
     }
 }
