@@ -4,9 +4,9 @@
 //! Who did not finish in time is not asked again.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
+use std::{fs, io};
 
 use crate::error::Error;
 use crate::options::Options;
@@ -85,8 +85,15 @@ fn once(options: &Options, ready: &Ready, workload: &Workload) -> Result<Outcome
         // A server that does not start is a failed run, not the end of the others.
         Outcome::Failed(error.to_string())
     });
-    fs::remove_dir_all(&dir).map_err(|source| Error::file(&dir, source))?;
+    throw_away(&dir, &options.out).map_err(|source| Error::file(&dir, source))?;
     Ok(outcome)
+}
+
+/// Removes what a run wrote, and waits until the disk has done so: the first sync of the
+/// next run would.
+fn throw_away(dir: &Path, parent: &Path) -> io::Result<()> {
+    fs::remove_dir_all(dir)?;
+    fs::File::open(parent)?.sync_all()
 }
 
 fn attempt(
