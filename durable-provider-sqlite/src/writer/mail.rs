@@ -1,8 +1,8 @@
 //! Answers on their way from the writer to those who asked.
 //!
 //! To wake a task from another thread, tokio wakes a worker for it, which wakes another
-//! one to look for more. A task that hears of its I/O wakes nobody else, and that is a
-//! fifth of the time of a step. So each runtime with many workers has a
+//! one to look for more, and each takes longer than a step of an orchestration. A task that
+//! hears of its I/O wakes nobody else. So each runtime with many workers has a
 //! [postbox](Postbox), and a task there that empties it.
 //!
 //! A runtime looks after its I/O only while one of its workers is idle: one that blocks
