@@ -4,8 +4,8 @@
 //! - A `Store` borrows the [`Statements`] of an open transaction and the writer's
 //!   [`State`]; nothing here begins or ends a transaction.
 //! - The file is the truth. The state holds copies of what is small (the store's
-//!   time, the counter, the sessions) and is read again whenever another process
-//!   changed the file.
+//!   time, the counter, the sessions) and of held instances, and is read again
+//!   whenever another process changed the file.
 //! - A suspended instance is held by nobody.
 
 mod client;
