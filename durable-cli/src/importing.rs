@@ -58,7 +58,7 @@ impl<'a> Importer<'a> {
     pub(crate) async fn open(store: &'a Store) -> Result<Self, CliError> {
         let options = SessionOptions {
             node: "durable import".into(),
-            heartbeat_bound_ms: 60_000,
+            session_timeout_ms: 60_000,
         };
         let session = store.provider().open_session(options, now_ms()).await?;
         Ok(Self {
@@ -164,7 +164,7 @@ impl<'a> Importer<'a> {
         for _ in 0..LOOKS {
             let mut others = Vec::new();
             let found = self.look_for(instance, &mut others).await;
-            let others = others.into_iter().map(Release::of).collect();
+            let others = others.into_iter().map(Release::new).collect();
             provider.release(others, now_ms()).await?;
             if let Some(found) = found? {
                 return Ok(found);

@@ -16,8 +16,8 @@ use std::slice::Chunks;
 use std::time::{Duration, Instant};
 
 use durable_core::{
-    ActivityOptions, Advance, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry, OpKey,
-    OpPoll, Request, decode_entry, encode_entry,
+    ActivityOptions, Advance, Command, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry,
+    OpKey, OpPoll, decode_entry, encode_entry,
 };
 
 /// How often each part is measured; odd, for the median.
@@ -137,7 +137,7 @@ impl fmt::Display for Shape {
 struct Recorded {
     shape: Shape,
     /// What the code does.
-    requests: Vec<Request>,
+    requests: Vec<Command>,
     bytes: Vec<Vec<u8>>,
 }
 
@@ -184,7 +184,7 @@ impl Recorded {
 
     /// Replays what is read with the commands that produced it.
     #[inline(never)]
-    fn replay(&self, entries: &mut Reader<'_>, requests: Vec<Request>) -> Outcome<()> {
+    fn replay(&self, entries: &mut Reader<'_>, requests: Vec<Command>) -> Outcome<()> {
         let mut cursor = Cursor::new("order-7".into(), ExecutionId::FIRST);
         expect(matches!(
             advance(&mut cursor, entries)?,
@@ -310,8 +310,8 @@ fn complete_live(cursor: &mut Cursor, source_event_id: EventId) -> Outcome<()> {
 }
 
 /// A call such as a shop makes: a name, and some sixty bytes of input.
-fn request(number: usize) -> Request {
-    Request::Activity {
+fn request(number: usize) -> Command {
+    Command::Activity {
         name: "charge".into(),
         input: format!(r#"{{"order":{number},"amount":4999,"currency":"EUR"}}"#).into(),
         options: ActivityOptions::default(),

@@ -1,6 +1,6 @@
 //! What orchestration code can ask for.
 //!
-//! A [`Request`] has an answer that the code awaits, a [`Notice`] has none, an
+//! A [`Command`] has an answer that the code awaits, a [`OneWayCommand`] has none, an
 //! [`Ending`] is how the code returns. The cursor turns each of them into an
 //! output event and gives it its position; nothing here knows about positions.
 
@@ -12,7 +12,7 @@ use crate::text::{InstanceId, Name, Payload, Version};
 
 /// A command with an answer: made when a durable future is first polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum Command {
     /// Call an activity.
     Activity {
         /// The activity.
@@ -59,7 +59,7 @@ pub enum Request {
 
 /// A command without an answer: made by the call itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum OneWayCommand {
     /// Start another orchestration and do not wait for it.
     StartDetached {
         /// The orchestration.
@@ -151,7 +151,7 @@ pub(crate) fn to_be_derived() -> InstanceId {
 
 const NO_POSITION: EventId = EventId::UNASSIGNED;
 
-impl Request {
+impl Command {
     /// The output event of this request, without its position. A run has none
     /// before it ran.
     pub(crate) fn into_event(self, execution_id: ExecutionId) -> Option<Event> {
@@ -193,7 +193,7 @@ impl Request {
     }
 }
 
-impl Notice {
+impl OneWayCommand {
     /// The output event of this notice, without its position.
     pub(crate) fn into_event(self) -> Event {
         let event_id = NO_POSITION;

@@ -113,7 +113,7 @@ pub enum CommandKind {
     /// A subscription to an external event.
     External,
     /// A recorded side effect.
-    Operation,
+    Run,
     /// A promise.
     Promise,
     /// A state change: set and clear share the count.
@@ -121,7 +121,7 @@ pub enum CommandKind {
     /// A message to another instance: an event or a promise resolution.
     Message,
     /// A detached start.
-    Chained,
+    Detached,
     /// A custom status.
     Status,
     /// A patch mark.
@@ -139,11 +139,11 @@ impl CommandKind {
             EventKind::SubOrchestrationScheduled => Self::SubOrchestration,
             EventKind::TimerCreated => Self::Timer,
             EventKind::ExternalSubscribed => Self::External,
-            EventKind::OperationCompleted => Self::Operation,
+            EventKind::OperationCompleted => Self::Run,
             EventKind::PromiseCreated => Self::Promise,
             EventKind::StateSet | EventKind::StateCleared => Self::State,
             EventKind::ExternalEventSent | EventKind::PromiseResolutionSent => Self::Message,
-            EventKind::OrchestrationChained => Self::Chained,
+            EventKind::OrchestrationChained => Self::Detached,
             EventKind::CustomStatusSet => Self::Status,
             EventKind::PatchMarked => Self::Patch,
             _ => return None,

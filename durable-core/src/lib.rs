@@ -64,7 +64,7 @@ pub use codec::{
     decode_failure, decode_message, decode_status, decode_work_item, encode_entry,
     encode_entry_into, encode_failure, encode_message, encode_status, encode_work_item,
 };
-pub use command::{Ending, Notice, Request};
+pub use command::{Command, Ending, OneWayCommand};
 pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
     Advance, Cursor, CursorError, Delivery, DropReason, Grant, OpKey, OpPoll, Outcome,

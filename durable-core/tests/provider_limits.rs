@@ -226,12 +226,13 @@ fn what_a_turn_says_of_its_instance_is_measured() {
         ..update()
     };
     assert_eq!(check(blocked), long_name("failure kind"));
-    let release = |blocked| LIMITS.check_release(&Release::of(empty_turn().lease).blocked(blocked));
+    let release =
+        |blocked| LIMITS.check_release(&Release::new(empty_turn().lease).blocked(blocked));
     let accepted = release(failure(NAME, PAYLOAD, PAYLOAD));
     assert_eq!(accepted, Ok(()));
     let refused = release(failure(NAME, LONG_PAYLOAD, PAYLOAD));
     assert_eq!(refused, long_payload("failure message"));
-    let silent = Release::of(empty_turn().lease);
+    let silent = Release::new(empty_turn().lease);
     assert_eq!(LIMITS.check_release(&silent), Ok(()));
     let completed = InstanceUpdate {
         status: Some(InstanceStatus::Completed {

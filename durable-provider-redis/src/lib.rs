@@ -41,7 +41,7 @@
 //!   whoever asks next takes over. It can then neither commit nor settle work.
 //! - **Wake-ups.** Scripts publish what they changed, and each process listens on one
 //!   connection of its own. What was not heard is found within
-//!   [`RedisOptions::poll_bound`], which is also about how often an idle node asks at all.
+//!   [`RedisOptions::poll_interval`], which is also about how often an idle node asks at all.
 //! - **What is damaged is stopped.** An instance whose keys were removed or do not decode is
 //!   reported by name, and the others go on.
 //!

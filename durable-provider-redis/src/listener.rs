@@ -61,7 +61,7 @@ async fn next(
     sink: &mut PubSubSink,
     messages: &mut redis::aio::PubSubStream,
 ) -> Option<Msg> {
-    let bound = store.options.poll_bound;
+    let bound = store.options.poll_interval;
     loop {
         if let Ok(message) = tokio::time::timeout(bound, messages.next()).await {
             return message;

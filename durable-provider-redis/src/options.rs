@@ -76,7 +76,7 @@ pub struct RedisOptions {
     /// How long an answer may take. After that a write may or may not have happened.
     pub response_bound: Duration,
     /// How long it takes at most until something is noticed although its wake-up was lost.
-    pub poll_bound: Duration,
+    pub poll_interval: Duration,
     /// How many connections to a plain server share the calls.
     pub connections: usize,
     /// How many messages of one instance one fetch gives at most.
@@ -99,7 +99,7 @@ impl Default for RedisOptions {
             tls: RedisTls::default(),
             connect_bound: Duration::from_secs(3),
             response_bound: Duration::from_secs(10),
-            poll_bound: Duration::from_secs(5),
+            poll_interval: Duration::from_secs(5),
             connections: 2,
             messages_per_fetch: 1_000,
             limits: Limits::default(),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
+    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
@@ -243,28 +243,26 @@ impl Provider for RedisProvider {
         self.store().poisoned(after, max).await
     }
 
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         self.at(now_ms).purge(purge).await
     }
 
     /// What was published is heard at once; what was not is found within
-    /// [`RedisOptions::poll_bound`].
+    /// [`RedisOptions::poll_interval`].
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let store = self.store();
         let bell = Arc::new(Notify::new());
-        let look = store
-            .board
-            .look_or_leave_bell(session, interest, seen, &bell);
+        let look = store.board.look_or_leave_bell(session, topic, seen, &bell);
         if let Some(seen) = look? {
             return Ok(seen);
         }
         // By the bell or by the clock: the caller looks again either way.
-        let _ = tokio::time::timeout(store.options.poll_bound, bell.notified()).await;
+        let _ = tokio::time::timeout(store.options.poll_interval, bell.notified()).await;
         Ok(store.board.seen())
     }
 }

@@ -1,6 +1,6 @@
 //! Removing ended instances. Their highest execution id stays.
 
-use durable_core::provider::{ProviderError, Purge, PurgeReport, StatusKind};
+use durable_core::provider::{ProviderError, PurgeReport, PurgeRequest, StatusKind};
 use durable_core::{ExecutionId, InstanceId};
 
 use crate::record::Record;
@@ -11,7 +11,7 @@ use crate::store::Store;
 const HISTORIES_TOGETHER: u64 = 100;
 
 impl Store {
-    pub(crate) async fn purge(&self, purge: &Purge) -> Result<PurgeReport, ProviderError> {
+    pub(crate) async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
         let mut filter = purge.filter.clone();
         if filter.statuses.is_empty() {
             filter.statuses = StatusKind::ALL.into();

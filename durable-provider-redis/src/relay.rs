@@ -126,6 +126,6 @@ pub(crate) async fn serve(store: Arc<Store>) {
         join_all(sources.map(|source| store.relay_from(source))).await;
         // In time or by the bell: either way it looks.
         let bell = store.board.outbox.notified();
-        let _ = tokio::time::timeout(store.options.poll_bound, bell).await;
+        let _ = tokio::time::timeout(store.options.poll_interval, bell).await;
     }
 }

@@ -20,7 +20,7 @@ impl Store {
         &self,
         options: &SessionOptions,
     ) -> Result<SessionId, ProviderError> {
-        let bound_ms = options.heartbeat_bound_ms.min(LONGEST_BOUND_MS);
+        let bound_ms = options.session_timeout_ms.min(LONGEST_BOUND_MS);
         let call = |partition, session: Option<SessionId>| {
             let mut call = Call::new(&script::OPEN_SESSION, partition);
             let id = session.map(|session| session.0.to_string());

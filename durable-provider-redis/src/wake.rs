@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use durable_core::provider::{Interest, ProviderError, SessionId, WakeSeq};
+use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeTopic};
 use tokio::sync::Notify;
 
 use crate::keys::queue_topic;
@@ -94,7 +94,7 @@ impl Board {
     pub(crate) fn look_or_leave_bell(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
         bell: &Arc<Notify>,
     ) -> Result<Option<WakeSeq>, ProviderError> {
@@ -104,7 +104,7 @@ impl Board {
         {
             return Err(ProviderError::SessionLost { session });
         }
-        let topics = topics(session, interest);
+        let topics = topics(session, topic);
         if topics.iter().any(|topic| inner.has_changed(topic, seen)) {
             return Ok(Some(WakeSeq(inner.version)));
         }
@@ -165,19 +165,19 @@ fn ring(bells: &[Weak<Notify>]) {
 }
 
 /// What a wait is for; the end of its session ends it too.
-fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<String> {
-    let wanted = match interest {
-        Interest::Instances => ["f".to_owned()]
+fn topics(session: Option<SessionId>, topic: &WakeTopic) -> Vec<String> {
+    let wanted = match topic {
+        WakeTopic::Instances => ["f".to_owned()]
             .into_iter()
             .chain(session.map(|session| format!("s{}", session.0)))
             .collect(),
-        Interest::Work(queues) => queues
+        WakeTopic::Work(queues) => queues
             .iter()
             .map(|queue| queue_topic(queue.as_ref()))
             .collect(),
-        Interest::Timers => vec!["t".to_owned()],
-        Interest::Instance(instance) => vec![format!("i{instance}")],
-        Interest::End(instance) => vec![format!("d{instance}")],
+        WakeTopic::Timers => vec!["t".to_owned()],
+        WakeTopic::Instance(instance) => vec![format!("i{instance}")],
+        WakeTopic::End(instance) => vec![format!("d{instance}")],
     };
     wanted.into_iter().chain(session.map(ending)).collect()
 }
@@ -186,24 +186,24 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn look(board: &Board, interest: &Interest, seen: u64) -> Option<WakeSeq> {
+    fn look(board: &Board, topic: &WakeTopic, seen: u64) -> Option<WakeSeq> {
         let bell = Arc::new(Notify::new());
         board
-            .look_or_leave_bell(None, interest, WakeSeq(seen), &bell)
+            .look_or_leave_bell(None, topic, WakeSeq(seen), &bell)
             .unwrap()
     }
 
     #[test]
     fn a_change_is_seen_until_it_was_looked_at() {
         let board = Board::default();
-        assert_eq!(look(&board, &Interest::Timers, 0), None);
+        assert_eq!(look(&board, &WakeTopic::Timers, 0), None);
         board.note("1:f1:t");
-        assert_eq!(look(&board, &Interest::Timers, 0), Some(WakeSeq(2)));
-        assert_eq!(look(&board, &Interest::Timers, 2), None);
-        assert_eq!(look(&board, &Interest::Instances, 0), Some(WakeSeq(2)));
+        assert_eq!(look(&board, &WakeTopic::Timers, 0), Some(WakeSeq(2)));
+        assert_eq!(look(&board, &WakeTopic::Timers, 2), None);
+        assert_eq!(look(&board, &WakeTopic::Instances, 0), Some(WakeSeq(2)));
         board.note_everything();
-        assert_eq!(look(&board, &Interest::Timers, 2), Some(WakeSeq(3)));
-        assert_eq!(look(&board, &Interest::Timers, 3), None);
+        assert_eq!(look(&board, &WakeTopic::Timers, 2), Some(WakeSeq(3)));
+        assert_eq!(look(&board, &WakeTopic::Timers, 3), None);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let bell = Arc::new(Notify::new());
         let look = |session| {
             let session = Some(SessionId(session));
-            board.look_or_leave_bell(session, &Interest::Timers, WakeSeq(0), &bell)
+            board.look_or_leave_bell(session, &WakeTopic::Timers, WakeSeq(0), &bell)
         };
         board.note("2:e7");
         let session = SessionId(7);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn who_waits_for_an_end_is_not_told_of_other_changes() {
         let board = Board::default();
-        let end = Interest::End("a".into());
+        let end = WakeTopic::End("a".into());
         board.note("2:ia2:db");
         assert_eq!(look(&board, &end, 0), None);
         board.note("2:da");
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn hostile_names_and_torn_bells_do_no_harm() {
         let board = Board::default();
-        let interest = Interest::Instance("a:1:t".into());
+        let topic = WakeTopic::Instance("a:1:t".into());
         board.note("6:ia:1:t9:");
-        assert!(look(&board, &interest, 0).is_some());
-        assert_eq!(look(&board, &Interest::Timers, 0), None);
+        assert!(look(&board, &topic, 0).is_some());
+        assert_eq!(look(&board, &WakeTopic::Timers, 0), None);
         board.note("x:y");
         board.note("3:iü");
-        assert!(look(&board, &Interest::Instance("ü".into()), 1).is_some());
+        assert!(look(&board, &WakeTopic::Instance("ü".into()), 1).is_some());
     }
 
     #[test]
@@ -252,16 +252,16 @@ mod tests {
             let topic = format!("i{number}");
             board.note(&format!("{}:{topic}", topic.len()));
         }
-        assert!(look(&board, &Interest::Instance("0".into()), 1).is_some());
+        assert!(look(&board, &WakeTopic::Instance("0".into()), 1).is_some());
         let latest = REMEMBERED as u64 + 1;
-        assert_eq!(look(&board, &Interest::Instance("0".into()), latest), None);
+        assert_eq!(look(&board, &WakeTopic::Instance("0".into()), latest), None);
     }
 
     #[test]
     fn bells_of_those_who_went_are_swept() {
         let board = Board::default();
         for number in 0..10_000 {
-            look(&board, &Interest::Instance(format!("{number}").into()), 0);
+            look(&board, &WakeTopic::Instance(format!("{number}").into()), 0);
         }
         assert!(board.lock().bells.len() < 3_000);
     }

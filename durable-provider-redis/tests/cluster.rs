@@ -61,7 +61,7 @@ async fn a_primary_that_is_away_for_a_while_costs_nothing_but_time() {
     cluster.wait_until_formed();
     for (instance, number) in instances.iter().zip(0..) {
         let began = Instant::now();
-        while let Err(error) = instance.raise_as(format!("go-{number}"), GO, &0).await {
+        while let Err(error) = instance.raise_with_id(format!("go-{number}"), GO, &0).await {
             assert!(began.elapsed() < Duration::from_secs(60), "{error}");
         }
         assert_eq!(instance.wait().await.unwrap(), number + 4);

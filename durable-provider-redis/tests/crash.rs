@@ -197,7 +197,7 @@ async fn check_and_finish(server: &Server, acknowledged: &Acknowledged) {
         if !acknowledged.raised.contains(&record.instance) {
             let go = format!("go-{}", record.instance);
             // It may have got it, and even ended, without its node being told.
-            let _ = instance.raise_as(go, GO, &0).await;
+            let _ = instance.raise_with_id(go, GO, &0).await;
         }
         assert_eq!(instance.wait().await.unwrap(), 5, "{}", record.instance);
     }
@@ -264,7 +264,11 @@ async fn work(client: &durable_runtime::Client, run: &str) {
         say(&format!("started {id} ."));
         tokio::spawn(async move {
             let _permit = permit;
-            while instance.raise_as(format!("go-{id}"), GO, &0).await.is_err() {
+            while instance
+                .raise_with_id(format!("go-{id}"), GO, &0)
+                .await
+                .is_err()
+            {
                 tokio::task::yield_now().await;
             }
             say(&format!("raised {id} ."));

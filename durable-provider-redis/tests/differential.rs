@@ -38,7 +38,7 @@ async fn run(provider: Arc<dyn Provider>) -> Left {
         while gated.record().await.unwrap().last_event_id.get() < 4 {
             tokio::task::yield_now().await;
         }
-        gated.raise_as("go", GO, &number).await.unwrap();
+        gated.raise_with_id("go", GO, &number).await.unwrap();
         assert_eq!(counted.wait().await.unwrap(), number + 3);
         assert_eq!(gated.wait().await.unwrap(), 2 * number + 4);
     }

@@ -33,7 +33,7 @@ async fn start(provider: &RedisProvider, id: &str) -> Result<StartOutcome, Provi
 async fn session(provider: &RedisProvider) -> SessionId {
     let options = SessionOptions {
         node: "test".into(),
-        heartbeat_bound_ms: 3_600_000,
+        session_timeout_ms: 3_600_000,
     };
     provider.open_session(options, NOW_MS).await.unwrap()
 }
@@ -181,7 +181,7 @@ async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() 
     );
     let short = SessionOptions {
         node: "frozen".into(),
-        heartbeat_bound_ms: 100,
+        session_timeout_ms: 100,
     };
     let lost = old.open_session(short, 0).await.unwrap();
     let _ = start(&old, "a").await.unwrap();
@@ -205,7 +205,7 @@ async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() 
     assert!(taken.lease.token > ready.lease.token);
     let outcome = commit(&old, &zombie).await.unwrap();
     assert_eq!(outcome, CommitOutcome::Fenced);
-    old.release(vec![Release::of(ready.lease)], 0)
+    old.release(vec![Release::new(ready.lease)], 0)
         .await
         .unwrap();
     let beat = old.heartbeat(lost, 0).await;
@@ -416,7 +416,7 @@ async fn nodes_outlive_a_server_that_is_away_for_a_while() {
         server.kill();
         server.restart();
     }
-    eventually(async || match before.raise_as("go", GO, &0).await {
+    eventually(async || match before.raise_with_id("go", GO, &0).await {
         Ok(()) => Ok(()),
         Err(_) => Err(ProviderError::Unavailable {
             reason: "away".into(),

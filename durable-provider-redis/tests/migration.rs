@@ -81,7 +81,7 @@ async fn run(client: &Client, number: u64) -> u64 {
             Err(error) => assert!(is_passing(&error), "{error}"),
         }
     };
-    while let Err(error) = instance.raise_as(format!("go-{number}"), GO, &0).await {
+    while let Err(error) = instance.raise_with_id(format!("go-{number}"), GO, &0).await {
         assert!(is_passing(&error), "{error}");
     }
     loop {

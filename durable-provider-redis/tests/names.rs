@@ -7,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InstanceFilter, Message, MessageBody, Provider, ProviderError, Purge, SessionOptions,
-    StartInstance, WorkResult, WorkSettlement,
+    IdReuse, InstanceFilter, Message, MessageBody, Provider, ProviderError, PurgeRequest,
+    SessionOptions, StartInstance, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, LimitError, Limits, Name};
 use durable_provider_redis::{ClockSource, RedisOptions};
@@ -58,7 +58,7 @@ async fn hostile_names_come_back_as_they_were() {
         let provider = server.open(options).await;
         let hour = SessionOptions {
             node: "{\0}".into(),
-            heartbeat_bound_ms: 3_600_000,
+            session_timeout_ms: 3_600_000,
         };
         let session = provider.open_session(hour, NOW_MS).await.unwrap();
         let names = hostile_names();
@@ -208,7 +208,7 @@ async fn nothing_stays_of_what_was_purged_but_its_tombstone() {
         }
         runtime.shutdown(Duration::from_secs(5)).await;
         audit(&provider).await;
-        let purge = Purge {
+        let purge = PurgeRequest {
             filter: InstanceFilter::default(),
             max: 1_000,
         };

@@ -23,7 +23,7 @@ fn options(tls: RedisTls) -> RedisOptions {
     RedisOptions {
         tls,
         clock: ClockSource::Server,
-        poll_bound: Duration::from_secs(3_600),
+        poll_interval: Duration::from_secs(3_600),
         ..store_options()
     }
 }

@@ -25,7 +25,7 @@ async fn handed_out(provider: &RedisProvider) -> Vec<ReadyInstance> {
     }
     let options = SessionOptions {
         node: "test".into(),
-        heartbeat_bound_ms: 3_600_000,
+        session_timeout_ms: 3_600_000,
     };
     let session = provider.open_session(options, NOW_MS).await.unwrap();
     let ready = provider.fetch_instances(session, INSTANCES, NOW_MS);

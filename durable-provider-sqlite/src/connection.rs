@@ -38,7 +38,9 @@ pub(crate) fn open_writer(
             ),
         });
     }
-    connection.busy_timeout(options.busy_bound).map_err(told)?;
+    connection
+        .busy_timeout(options.busy_timeout)
+        .map_err(told)?;
     schema::check(&connection, path)?;
     prepare_file(&connection, options).map_err(told)?;
     set_pragmas(&connection, &writer_pragmas(options)).map_err(|error| error.told(path))?;
@@ -55,7 +57,7 @@ pub(crate) fn open_reader(
 ) -> Result<Connection, ProviderError> {
     let connection = open(path)?;
     connection
-        .busy_timeout(options.busy_bound)
+        .busy_timeout(options.busy_timeout)
         .map_err(|error| of_opening(path, &error))?;
     schema::check(&connection, path)?;
     set_pragmas(&connection, &reader_pragmas(options)).map_err(|error| error.told(path))?;

@@ -21,10 +21,10 @@
 //!   of their own and never block the writer.
 //! - **Sessions.** Each is backed by a lock of the operating system on a file beside
 //!   the database, so that a process that died is noticed at once: when the file is
-//!   opened, and otherwise within [`SqliteOptions::poll_bound`]. A process that hangs
+//!   opened, and otherwise within [`SqliteOptions::poll_interval`]. A process that hangs
 //!   loses what it holds after its heartbeat bound.
 //! - **Wake-ups.** Within a process whoever waits is told. What another process did
-//!   to the same file is noticed within [`SqliteOptions::poll_bound`], which costs one
+//!   to the same file is noticed within [`SqliteOptions::poll_interval`], which costs one
 //!   look at shared memory per bound, and only while somebody waits. Several
 //!   processes on one host may share a file; a network file system will not do.
 //! - **Answers.** They reach tasks of a multi-threaded tokio runtime through its I/O, which

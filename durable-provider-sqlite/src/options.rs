@@ -36,10 +36,10 @@ pub struct SqliteOptions {
     pub durability: Durability,
     /// How long a group of requests waits for another process that writes. After
     /// that they are answered as unavailable: nothing happened, try again.
-    pub busy_bound: Duration,
+    pub busy_timeout: Duration,
     /// How long it takes at most until something is noticed that another process
     /// did, or that another process died.
-    pub poll_bound: Duration,
+    pub poll_interval: Duration,
     /// The page cache of each connection.
     pub cache_kib: u32,
     /// The size of a page; only of a file that is created.
@@ -62,8 +62,8 @@ impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
             durability: Durability::Full,
-            busy_bound: Duration::from_secs(5),
-            poll_bound: Duration::from_millis(50),
+            busy_timeout: Duration::from_secs(5),
+            poll_interval: Duration::from_millis(50),
             cache_kib: 16 * 1024,
             page_bytes: 4096,
             checkpoint_pages: 4000,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Interest, Message,
-    OutgoingMessage, PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances,
-    Release, SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit,
-    WakeSeq, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Message, OutgoingMessage,
+    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
+    WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use tokio::sync::Notify;
@@ -354,8 +354,8 @@ impl Provider for SqliteProvider {
 
     /// Looks for what to remove on a reader, and removes it in small transactions, so
     /// that others get their turn in between.
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        let Purge { filter, max } = purge.clone();
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+        let PurgeRequest { filter, max } = purge.clone();
         // It moves the store's clock also when there is nothing to remove.
         self.backend.write(now_ms, |_| Ok(())).await?;
         let (ids, has_more) = self
@@ -382,14 +382,14 @@ impl Provider for SqliteProvider {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let _waiting = self.backend.waiting();
         let bell = Arc::new(Notify::new());
         loop {
             let board = &self.backend.board;
-            if let Some(seen) = board.look_or_leave_bell(session, interest, seen, &bell)? {
+            if let Some(seen) = board.look_or_leave_bell(session, topic, seen, &bell)? {
                 return Ok(seen);
             }
             bell.notified().await;

@@ -15,7 +15,7 @@ INSERT INTO meta (id, now_ms, last_number) VALUES (1, 0, 0);
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
     node TEXT NOT NULL,
-    heartbeat_bound_ms INTEGER NOT NULL,
+    session_timeout_ms INTEGER NOT NULL,
     last_heartbeat_ms INTEGER NOT NULL
 ) STRICT;
 

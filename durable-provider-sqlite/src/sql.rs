@@ -16,7 +16,7 @@ statements! {
     META_READ = "SELECT now_ms, last_number FROM meta WHERE id = 1";
     META_WRITE = "UPDATE meta SET now_ms = ?1, last_number = ?2 WHERE id = 1";
 
-    SESSION_INSERT = "INSERT INTO session (id, node, heartbeat_bound_ms, last_heartbeat_ms) VALUES (?1, ?2, ?3, ?4)";
+    SESSION_INSERT = "INSERT INTO session (id, node, session_timeout_ms, last_heartbeat_ms) VALUES (?1, ?2, ?3, ?4)";
     SESSION_BEAT = "UPDATE session SET last_heartbeat_ms = ?2 WHERE id = ?1";
     SESSION_DELETE = "DELETE FROM session WHERE id = ?1";
 
@@ -89,7 +89,7 @@ statements! {
 
 /// Sessions are few: they are read as a whole, after another process changed something.
 pub(crate) const SESSIONS_READ: &str =
-    "SELECT id, heartbeat_bound_ms, last_heartbeat_ms FROM session";
+    "SELECT id, session_timeout_ms, last_heartbeat_ms FROM session";
 
 /// Work that was set aside is little: it is read as a whole and sorted.
 pub(crate) const POISONED_READ: &str = include_str!("sql/poisoned_read.sql");

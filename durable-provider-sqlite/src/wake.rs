@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use durable_core::provider::{Interest, ProviderError, SessionId, WakeSeq};
+use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeTopic};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
 
@@ -96,7 +96,7 @@ impl Board {
     pub(crate) fn look_or_leave_bell(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
         bell: &Arc<Notify>,
     ) -> Result<Option<WakeSeq>, ProviderError> {
@@ -106,7 +106,7 @@ impl Board {
         {
             return Err(ProviderError::SessionLost { session });
         }
-        let topics = topics(session, interest);
+        let topics = topics(session, topic);
         if topics.iter().any(|topic| inner.has_changed(topic, seen)) {
             return Ok(Some(WakeSeq(inner.published)));
         }
@@ -180,16 +180,16 @@ impl Inner {
     }
 }
 
-fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<Topic> {
-    match interest {
-        Interest::Instances => [Topic::FreeInstances]
+fn topics(session: Option<SessionId>, topic: &WakeTopic) -> Vec<Topic> {
+    match topic {
+        WakeTopic::Instances => [Topic::FreeInstances]
             .into_iter()
             .chain(session.map(Topic::Session))
             .collect(),
-        Interest::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
-        Interest::Timers => vec![Topic::Timers],
-        Interest::Instance(instance) => vec![Topic::Instance(instance.clone())],
-        Interest::End(instance) => vec![Topic::End(instance.clone())],
+        WakeTopic::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
+        WakeTopic::Timers => vec![Topic::Timers],
+        WakeTopic::Instance(instance) => vec![Topic::Instance(instance.clone())],
+        WakeTopic::End(instance) => vec![Topic::End(instance.clone())],
     }
 }
 
@@ -197,28 +197,28 @@ fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<Topic> {
 mod tests {
     use super::*;
 
-    fn look(board: &Board, interest: &Interest, seen: u64) -> Option<WakeSeq> {
+    fn look(board: &Board, topic: &WakeTopic, seen: u64) -> Option<WakeSeq> {
         let bell = Arc::new(Notify::new());
         board
-            .look_or_leave_bell(None, interest, WakeSeq(seen), &bell)
+            .look_or_leave_bell(None, topic, WakeSeq(seen), &bell)
             .unwrap()
     }
 
     #[test]
     fn a_change_is_seen_until_it_was_looked_at() {
         let board = Board::default();
-        assert_eq!(look(&board, &Interest::Timers, 0), None);
+        assert_eq!(look(&board, &WakeTopic::Timers, 0), None);
         board.publish(vec![(Topic::Timers, 1)], 1);
-        assert_eq!(look(&board, &Interest::Timers, 0), Some(WakeSeq(1)));
-        assert_eq!(look(&board, &Interest::Timers, 1), None);
+        assert_eq!(look(&board, &WakeTopic::Timers, 0), Some(WakeSeq(1)));
+        assert_eq!(look(&board, &WakeTopic::Timers, 1), None);
         board.publish(vec![(Topic::Elsewhere, 2)], 2);
-        assert_eq!(look(&board, &Interest::Timers, 1), Some(WakeSeq(2)));
+        assert_eq!(look(&board, &WakeTopic::Timers, 1), Some(WakeSeq(2)));
     }
 
     #[test]
     fn who_waits_for_an_end_is_not_told_of_other_changes() {
         let board = Board::default();
-        let end = Interest::End("a".into());
+        let end = WakeTopic::End("a".into());
         board.publish(vec![(Topic::Instance("a".into()), 1)], 1);
         board.publish(vec![(Topic::End("b".into()), 2)], 2);
         assert_eq!(look(&board, &end, 0), None);
@@ -231,15 +231,15 @@ mod tests {
     fn forgotten_instances_are_looked_at_again() {
         let board = Board::default();
         let first = InstanceId::from("order-0");
-        let interests = [Interest::Instance(first.clone()), Interest::End(first)];
+        let interests = [WakeTopic::Instance(first.clone()), WakeTopic::End(first)];
         for version in 1..=REMEMBERED_INSTANCES as u64 + 1 {
             let instance = InstanceId::from(format!("order-{}", version - 1));
             board.publish(vec![(Topic::Instance(instance), version)], version);
         }
-        for interest in interests {
-            assert!(look(&board, &interest, 1).is_some(), "it may have changed");
+        for topic in interests {
+            assert!(look(&board, &topic, 1).is_some(), "it may have changed");
             let latest = REMEMBERED_INSTANCES as u64 + 1;
-            assert_eq!(look(&board, &interest, latest), None);
+            assert_eq!(look(&board, &topic, latest), None);
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
     fn bells_of_those_who_went_are_swept() {
         let board = Board::default();
         for number in 0..10_000 {
-            look(&board, &Interest::Instance(format!("{number}").into()), 0);
+            look(&board, &WakeTopic::Instance(format!("{number}").into()), 0);
         }
         assert!(board.lock().bells.len() < 3_000);
     }

@@ -195,7 +195,7 @@ async fn finish(place: &Place, acknowledged: &Acknowledged) {
         if !acknowledged.raised.contains(&record.instance) {
             let go = format!("go-{}", record.instance);
             // It may have got it, and even ended, without the child being told.
-            let _ = instance.raise_as(go, GO, &0).await;
+            let _ = instance.raise_with_id(go, GO, &0).await;
         }
         assert_eq!(instance.wait().await.unwrap(), 4, "{}", record.instance);
     }
@@ -222,7 +222,10 @@ fn a_child_that_works_until_it_is_killed() {
             say(&format!("started {id} ."));
             tokio::spawn(async move {
                 let id = instance.id().clone();
-                instance.raise_as(format!("go-{id}"), GO, &0).await.unwrap();
+                instance
+                    .raise_with_id(format!("go-{id}"), GO, &0)
+                    .await
+                    .unwrap();
                 say(&format!("raised {id} ."));
                 let output = instance.wait().await.unwrap();
                 say(&format!("result {id} {output} ."));

@@ -209,7 +209,7 @@ async fn a_storm_of_other_writers_loses_nothing() {
 async fn a_file_that_stays_busy_is_unavailable_and_then_goes_on() {
     let place = Place::new();
     let options = SqliteOptions {
-        busy_bound: Duration::from_millis(50),
+        busy_timeout: Duration::from_millis(50),
         ..SqliteOptions::default()
     };
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    IdReuse, Interest, OutgoingMessage, Provider, ProviderError, SessionOptions, WakeSeq,
+    IdReuse, OutgoingMessage, Provider, ProviderError, SessionOptions, WakeSeq, WakeTopic,
 };
 use durable_provider_sqlite::SqliteProvider;
 use durable_testkit::{event_message, start_message};
@@ -18,7 +18,7 @@ use support::{COUNT, Place, audit, node};
 fn an_hour() -> SessionOptions {
     SessionOptions {
         node: "test".into(),
-        heartbeat_bound_ms: 3_600_000,
+        session_timeout_ms: 3_600_000,
     }
 }
 
@@ -39,8 +39,8 @@ async fn news_from_another_process_comes_within_the_bound() {
     let mut worst = Duration::ZERO;
     for round in 0..5 {
         let seen = here.fetch_instances(session, 9, 1_000).await.unwrap().seen;
-        let interest = Interest::Instances;
-        let mut wait = std::pin::pin!(here.wait(Some(session), &interest, seen));
+        let topic = WakeTopic::Instances;
+        let mut wait = std::pin::pin!(here.wait(Some(session), &topic, seen));
         let early = tokio::time::timeout(Duration::from_millis(20), &mut wait).await;
         // What the last round left behind is no news for long.
         if early.is_ok() {
@@ -69,7 +69,7 @@ async fn a_message_from_another_process_reaches_the_holder() {
         message: event_message("m1"),
     };
     let _ = there.send(vec![outgoing], 1_000).await.unwrap();
-    let wait = here.wait(Some(session), &Interest::Instances, ready.seen);
+    let wait = here.wait(Some(session), &WakeTopic::Instances, ready.seen);
     wait.await.unwrap();
     let again = here.fetch_instances(session, 9, 1_000).await.unwrap();
     assert_eq!(again.instances[0].lease, ready.instances[0].lease);
@@ -92,7 +92,7 @@ async fn a_process_that_dies_is_noticed_by_one_that_waits() {
     let mut seen = nothing.seen;
     let ready = loop {
         seen = living
-            .wait(Some(heir), &Interest::Instances, seen)
+            .wait(Some(heir), &WakeTopic::Instances, seen)
             .await
             .unwrap();
         let ready = living.fetch_instances(heir, 9, 1_000).await.unwrap();
@@ -127,14 +127,14 @@ async fn a_session_that_another_process_ended_is_lost() {
     let place = Place::new();
     let (here, there) = (place.open(), place.open());
     let options = SessionOptions {
-        heartbeat_bound_ms: 100,
+        session_timeout_ms: 100,
         ..an_hour()
     };
     let session = here.open_session(options, 1_000).await.unwrap();
     let _ = there.fire_timers(0, 1_200).await.unwrap();
     let answer = here.heartbeat(session, 1_000).await;
     assert_eq!(answer, Err(ProviderError::SessionLost { session }));
-    let wait = here.wait(Some(session), &Interest::Timers, WakeSeq(u64::MAX));
+    let wait = here.wait(Some(session), &WakeTopic::Timers, WakeSeq(u64::MAX));
     assert_eq!(wait.await, Err(ProviderError::SessionLost { session }));
 }
 

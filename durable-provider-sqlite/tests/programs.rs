@@ -32,7 +32,7 @@ fn programs() -> Vec<Program> {
 async fn node(provider: &SqliteProvider) -> Runtime {
     let options = RuntimeOptions {
         cached_executions: 4,
-        heartbeat_bound: Duration::from_secs(3_600),
+        session_timeout: Duration::from_secs(3_600),
         ..RuntimeOptions::default()
     };
     Runtime::shared_builder(Arc::new(provider.clone()), program_registry().unwrap())

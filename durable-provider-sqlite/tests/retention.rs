@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InstanceFilter, Provider, Purge, SessionOptions, StartOutcome, StatusKind,
+    IdReuse, InstanceFilter, Provider, PurgeRequest, SessionOptions, StartOutcome, StatusKind,
 };
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
@@ -47,7 +47,7 @@ async fn ended_instances_are_removed_by_age_and_status_and_their_ids_stay_above(
     let id = InstanceId::from("running");
     let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 1_000);
     let _ = started.await.unwrap();
-    let purge = |max, statuses: &[StatusKind]| Purge {
+    let purge = |max, statuses: &[StatusKind]| PurgeRequest {
         filter: InstanceFilter {
             statuses: statuses.to_vec(),
             updated_before_ms: Some(1_003),
@@ -98,7 +98,7 @@ async fn a_purge_gives_room_back() {
             .unwrap()
     };
     let before = pages();
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 1_000,
     };

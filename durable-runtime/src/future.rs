@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use durable_core::{EventId, Failure, OpKey, OpPoll, Outcome, Payload, Request};
+use durable_core::{Command, EventId, Failure, OpKey, OpPoll, Outcome, Payload};
 
 use crate::context::{Misuse, Shared};
 
@@ -19,7 +19,7 @@ pub(crate) struct Operation {
 #[derive(Debug)]
 enum Stage {
     /// Not polled yet: nothing happened.
-    Unpolled(Request),
+    Unpolled(Command),
     /// It could not be asked for at all.
     Refused(Failure),
     /// It has this slot among the durable futures of the execution.
@@ -56,7 +56,7 @@ pub(crate) enum Polled {
 
 impl Operation {
     /// An operation that is asked for when it is first polled.
-    pub(crate) fn lazy(shared: &Arc<Shared>, request: Result<Request, Failure>) -> Self {
+    pub(crate) fn lazy(shared: &Arc<Shared>, request: Result<Command, Failure>) -> Self {
         Self {
             shared: Arc::clone(shared),
             stage: match request {
@@ -75,7 +75,7 @@ impl Operation {
     }
 
     /// The request, as long as nothing happened.
-    pub(crate) fn request_mut(&mut self) -> Option<&mut Request> {
+    pub(crate) fn request_mut(&mut self) -> Option<&mut Command> {
         match &mut self.stage {
             Stage::Unpolled(request) => Some(request),
             _ => None,
@@ -111,7 +111,7 @@ impl Operation {
         }
     }
 
-    fn first_poll(&mut self, request: Request, cx: &Context<'_>) -> Polled {
+    fn first_poll(&mut self, request: Command, cx: &Context<'_>) -> Polled {
         let address = std::ptr::from_ref(self).addr();
         let waker = cx.waker().clone();
         match self.shared.enter() {

@@ -121,7 +121,7 @@ pub use context::{
 };
 pub use durable_core::provider::{
     ExecutionRecord, HistoryPage, IdReuse, InstanceFilter, InstancePage, InstanceRecord,
-    InstanceStatus, Provider, ProviderError, Purge, PurgeReport, StatusKind,
+    InstanceStatus, Provider, ProviderError, PurgeReport, PurgeRequest, StatusKind,
 };
 pub use durable_core::{
     Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits, MessageId,

@@ -55,10 +55,10 @@ pub struct RuntimeOptions {
     /// How many executions stay in memory while they wait; others are replayed.
     pub cached_executions: usize,
     /// How long the node may be silent before others take over what it holds.
-    pub heartbeat_bound: Duration,
+    pub session_timeout: Duration,
     /// How long a dispatcher waits at most before it looks again, although nothing
     /// was to come: a net below the notifications of the store.
-    pub longest_wait: Duration,
+    pub max_poll_interval: Duration,
     /// How often a work item may take its worker down before it is set aside, and
     /// an instance its node before it is suspended.
     pub max_crashes: u32,
@@ -70,7 +70,7 @@ pub struct RuntimeOptions {
     /// The largest names and payloads.
     pub limits: Limits,
     /// From how many events on `should_continue_as_new` says yes.
-    pub history_hint: u64,
+    pub continue_as_new_after: u64,
 }
 
 impl Default for RuntimeOptions {
@@ -81,13 +81,13 @@ impl Default for RuntimeOptions {
             max_activities: 256,
             queues: vec![None],
             cached_executions: 10_000,
-            heartbeat_bound: Duration::from_secs(15),
-            longest_wait: Duration::from_secs(60),
+            session_timeout: Duration::from_secs(15),
+            max_poll_interval: Duration::from_secs(60),
             max_crashes: 5,
             fault_policy: FaultPolicy::default(),
             verify_replay: cfg!(debug_assertions),
             limits: Limits::default(),
-            history_hint: 10_000,
+            continue_as_new_after: 10_000,
         }
     }
 }

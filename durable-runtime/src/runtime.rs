@@ -193,10 +193,10 @@ impl fmt::Debug for RuntimeBuilder {
 }
 
 async fn open_session(parts: &Parts) -> Result<SessionId, ProviderError> {
-    let bound = parts.options.heartbeat_bound.as_millis();
+    let bound = parts.options.session_timeout.as_millis();
     let options = SessionOptions {
         node: parts.options.node.clone(),
-        heartbeat_bound_ms: u64::try_from(bound).unwrap_or(u64::MAX),
+        session_timeout_ms: u64::try_from(bound).unwrap_or(u64::MAX),
     };
     let now_ms = parts.clock.now_ms();
     parts.provider.open_session(options, now_ms).await
@@ -274,7 +274,7 @@ impl Supervisor {
             };
             tokio::select! {
                 biased;
-                () = drain(&node, node.options.heartbeat_bound) => {}
+                () = drain(&node, node.options.session_timeout) => {}
                 () = stopped => {}
             }
             finish(&node).await;

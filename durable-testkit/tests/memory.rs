@@ -75,7 +75,7 @@ async fn poison_is_kept_for_inspection() {
 #[tokio::test]
 async fn a_dead_session_is_noticed_by_any_call() {
     let (store, _) = busy_store().await.unwrap();
-    let bound_ms = SessionOptions::default().heartbeat_bound_ms;
+    let bound_ms = SessionOptions::default().session_timeout_ms;
     store.fire_timers(0, NOW_MS + bound_ms).await.unwrap();
     assert_eq!(store.snapshot().sessions.len(), 1);
     store.fire_timers(0, NOW_MS + bound_ms + 1).await.unwrap();

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use durable_core::{
     ActivityOptions, Advance, Carried, Cursor, CursorError, Ending, Event, EventId, ExecutionId,
-    OpKey, OpPoll, Outcome, Request, decode_entry, encode_entry,
+    OpKey, OpPoll, Outcome, Command, decode_entry, encode_entry,
 };
 
 /// Records a history, encodes it, decodes it and replays it.
@@ -88,7 +88,7 @@ fn replay(cursor: &mut Cursor) -> Result<(), CursorError> {
 
 /// The code calls an activity.
 fn first_step(cursor: &mut Cursor) -> Result<OpKey, CursorError> {
-    let call = cursor.open(Request::Activity {
+    let call = cursor.open(Command::Activity {
         name: "double".into(),
         input: "1".into(),
         options: ActivityOptions::default(),

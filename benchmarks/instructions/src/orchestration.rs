@@ -3,7 +3,7 @@
 
 use durable_core::{
     ActivityOptions, Advance, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry, OpKey,
-    OpPoll, Request,
+    OpPoll, Command,
 };
 
 use crate::Outcome;
@@ -19,8 +19,8 @@ pub(crate) enum Shape {
 }
 
 /// What the code asks for: a name, and some fifty bytes of input each.
-pub(crate) fn requests(count: usize) -> Vec<Request> {
-    let request = |number| Request::Activity {
+pub(crate) fn requests(count: usize) -> Vec<Command> {
+    let request = |number| Command::Activity {
         name: "charge".into(),
         input: format!(r#"{{"order":{number},"amount":4999,"currency":"EUR"}}"#).into(),
         options: ActivityOptions::default(),
@@ -62,7 +62,7 @@ pub(crate) fn record(shape: Shape, count: usize) -> Outcome<Vec<HistoryEntry>> {
 pub(crate) fn replay(
     shape: Shape,
     entries: Vec<HistoryEntry>,
-    requests: Vec<Request>,
+    requests: Vec<Command>,
 ) -> Outcome<()> {
     let mut cursor = Cursor::new("order-7".into(), ExecutionId::FIRST);
     for entry in entries {

@@ -1,6 +1,6 @@
 //! `durable purge`: ended instances go, with everything that belongs to them.
 
-use durable_core::provider::{InstanceFilter, Purge, StatusKind};
+use durable_core::provider::{InstanceFilter, PurgeRequest, StatusKind};
 use serde_json::json;
 
 use crate::args::Purge as PurgeArgs;
@@ -22,7 +22,7 @@ pub(crate) async fn purge(store: &Store, output: Output, args: &PurgeArgs) -> Re
     let mut removed = 0;
     if !args.dry_run {
         let bar = output.progress(meant, "purging");
-        let purge = Purge {
+        let purge = PurgeRequest {
             filter,
             max: TOGETHER,
         };

@@ -40,7 +40,11 @@ pub(crate) async fn raise(store: &Store, output: Output, raise: Raise) -> Result
     let instance: InstanceHandle<Value> = store.client().instance::<Value, Value>("", &*raise.id);
     let event = Name::from(raise.event);
     match raise.message_id {
-        Some(id) => instance.raise_as(id, event.clone(), &raise.data.0).await?,
+        Some(id) => {
+            instance
+                .raise_with_id(id, event.clone(), &raise.data.0)
+                .await?
+        }
         None => instance.raise(event.clone(), &raise.data.0).await?,
     }
     if output.is_json {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Interest, WakeSeq};
+use durable_core::provider::{InstanceFilter, InstanceRecord, WakeSeq, WakeTopic};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::time::Instant;
 
@@ -76,7 +76,7 @@ impl Shown {
 async fn one(store: &Store, output: Output, id: &str, pace: Pace) -> Result<(), CliError> {
     let mut record = read::record(store, id).await?;
     let mut shown = Shown::of(record.execution_id);
-    let interest = Interest::Instance(record.instance.clone());
+    let topic = WakeTopic::Instance(record.instance.clone());
     let mut seen = WakeSeq::default();
     loop {
         // The record was read first: whatever ended it is in the history by now.
@@ -91,7 +91,7 @@ async fn one(store: &Store, output: Output, id: &str, pace: Pace) -> Result<(), 
         let Some(wait) = pace.next() else {
             return Ok(());
         };
-        let woken = store.provider().wait(None, &interest, seen);
+        let woken = store.provider().wait(None, &topic, seen);
         if let Ok(woken) = tokio::time::timeout(wait, woken).await {
             seen = woken?;
         }

@@ -49,8 +49,6 @@ impl Cursor {
 
     /// Whether the execution was ended from outside at this very point.
     pub(super) fn is_cut_off(&self) -> bool {
-        self.tape
-            .front()
-            .is_some_and(|next| next.event.is_imposed())
+        self.tape.front().is_some_and(|next| next.event.is_forced())
     }
 }

@@ -89,7 +89,7 @@ impl Cursor {
                 _ => Advance::Live,
             });
         };
-        if !next.event.is_input() && !next.event.is_imposed() {
+        if !next.event.is_input() && !next.event.is_forced() {
             return Err(self.violation(None, 0, Difference::CommandMissing));
         }
         let Some(entry) = self.tape.pop() else {
@@ -101,7 +101,7 @@ impl Cursor {
     fn consume(&mut self, entry: HistoryEntry) -> Result<Advance, CursorError> {
         let event = &entry.event;
         self.went_over(event.event_id(), entry.recorded_at_ms);
-        if event.is_imposed() {
+        if event.is_forced() {
             self.end();
             return Ok(Advance::Ended);
         }
@@ -125,7 +125,7 @@ impl Cursor {
         if self.is_replaying() {
             return Err(self.out_of_turn("deliver", "before the history was replayed"));
         }
-        if !event.is_input() && !event.is_imposed() {
+        if !event.is_input() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "with an event that is no input"));
         }
         if let Some(reason) = self.reason_to_drop(&event) {
@@ -135,7 +135,7 @@ impl Cursor {
         {
             return Err(self.out_of_turn("deliver", "before the execution was started"));
         }
-        if !self.step_is_over() && !event.is_imposed() {
+        if !self.step_is_over() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "before the step was over"));
         }
         let event_id = self.last_event_id.next();
@@ -146,7 +146,7 @@ impl Cursor {
         };
         let recorded_at_ms = now_ms.max(due_ms).max(self.last_recorded_ms);
         self.went_over(event_id, recorded_at_ms);
-        if event.is_imposed() {
+        if event.is_forced() {
             self.end();
         } else {
             self.now_ms = recorded_at_ms;

@@ -36,7 +36,7 @@ use external::{Arrival, Externals, RecentMessages};
 use operation::{Arrived, Operations, Phase, Subject};
 use tape::Tape;
 
-use crate::command::{Ending, Notice, Request};
+use crate::command::{Command, Ending, OneWayCommand};
 use crate::corruption::{Corruption, HistoryFault};
 use crate::event::{Carried, Event, EventKind};
 use crate::history::HistoryEntry;
@@ -75,7 +75,7 @@ pub(crate) use tape::EntryOrder;
 /// ```
 /// use durable_core::{
 ///     ActivityOptions, Advance, Cursor, Ending, Event, EventId, ExecutionId, OpPoll, Outcome,
-///     Request,
+///     Command,
 /// };
 ///
 /// let mut cursor = Cursor::new("order-7".into(), ExecutionId::FIRST);
@@ -94,7 +94,7 @@ pub(crate) use tape::EntryOrder;
 ///     },
 ///     1_000,
 /// )?;
-/// let charge = cursor.open(Request::Activity {
+/// let charge = cursor.open(Command::Activity {
 ///     name: "charge".into(),
 ///     input: "7".into(),
 ///     options: ActivityOptions::default(),
@@ -292,14 +292,14 @@ impl Cursor {
     }
 
     /// A durable future was polled for the first time.
-    pub fn open(&mut self, request: Request) -> OpKey {
+    pub fn open(&mut self, request: Command) -> OpKey {
         let subject = match &request {
-            Request::Activity { .. } => Subject::Activity,
-            Request::Timer { .. } => Subject::Timer,
-            Request::SubOrchestration { .. } => Subject::SubOrchestration,
-            Request::External { name } => Subject::External(Box::new(name.clone())),
-            Request::Patch { .. } => Subject::Patch,
-            Request::Run { name } => return self.call_run(name.clone()),
+            Command::Activity { .. } => Subject::Activity,
+            Command::Timer { .. } => Subject::Timer,
+            Command::SubOrchestration { .. } => Subject::SubOrchestration,
+            Command::External { name } => Subject::External(Box::new(name.clone())),
+            Command::Patch { .. } => Subject::Patch,
+            Command::Run { name } => return self.call_run(name.clone()),
         };
         self.open_with(subject, request.into_event(self.execution_id))
     }
@@ -359,18 +359,18 @@ impl Cursor {
     }
 
     /// The code did something that has no answer.
-    pub fn emit(&mut self, notice: Notice) {
+    pub fn emit(&mut self, notice: OneWayCommand) {
         match &notice {
-            Notice::SetState { key, value } => {
+            OneWayCommand::SetState { key, value } => {
                 self.state.insert(key.clone(), value.clone());
             }
-            Notice::ClearState { key } => {
+            OneWayCommand::ClearState { key } => {
                 self.state.remove(key);
             }
-            Notice::SetCustomStatus { status } => self.custom_status = Some(status.clone()),
-            Notice::StartDetached { .. }
-            | Notice::SendEvent { .. }
-            | Notice::ResolvePromise { .. } => {}
+            OneWayCommand::SetCustomStatus { status } => self.custom_status = Some(status.clone()),
+            OneWayCommand::StartDetached { .. }
+            | OneWayCommand::SendEvent { .. }
+            | OneWayCommand::ResolvePromise { .. } => {}
         }
         self.push(notice.into_event(), None);
     }

@@ -67,7 +67,7 @@ pub(super) fn place(
         return Ok(placement);
     }
     let (distance, difference) = match tape.get(recorded.len()) {
-        Some(next) if next.event.is_imposed() => {
+        Some(next) if next.event.is_forced() => {
             return Ok(Placement {
                 new: Vec::new(),
                 ..placement

@@ -102,7 +102,7 @@ impl Tape {
 }
 
 fn is_emitted(event: &Event) -> bool {
-    !event.is_input() && !event.is_imposed()
+    !event.is_input() && !event.is_forced()
 }
 
 /// Checks that entries follow one another as they must.

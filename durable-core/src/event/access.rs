@@ -53,7 +53,7 @@ impl Event {
     }
 
     /// Whether it ends the execution without the code having said so.
-    pub const fn is_imposed(&self) -> bool {
+    pub const fn is_forced(&self) -> bool {
         matches!(self, Self::OrchestrationTerminated { .. })
     }
 

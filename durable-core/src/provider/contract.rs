@@ -10,10 +10,11 @@ use super::error::ProviderError;
 use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionReport};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, Purge, PurgeReport,
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PurgeReport,
+    PurgeRequest,
 };
 use super::start::{IdReuse, StartOutcome};
-use super::wake::{Interest, WakeSeq};
+use super::wake::{WakeSeq, WakeTopic};
 use super::work::{FiredTimers, PoisonedPage, WorkBatch, WorkKey, WorkLease, WorkSettlement};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
@@ -296,7 +297,7 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError>;
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError>;
 
     /// Waits until there may be something new since `seen`, and says how far to
     /// look from.
@@ -305,13 +306,13 @@ pub trait Provider: Send + Sync + 'static {
     /// - It may return for nothing; it never misses anything that happened in this
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
-    /// - [`Instance`](Interest::Instance) and [`End`](Interest::End) take their first
+    /// - [`Instance`](WakeTopic::Instance) and [`End`](WakeTopic::End) take their first
     ///   `seen` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError>;
 }

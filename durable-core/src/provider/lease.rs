@@ -33,14 +33,14 @@ pub struct SessionOptions {
     /// A name for people: it stands in views and logs.
     pub node: String,
     /// How long the session lives without a heartbeat.
-    pub heartbeat_bound_ms: u64,
+    pub session_timeout_ms: u64,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             node: "node".into(),
-            heartbeat_bound_ms: 15_000,
+            session_timeout_ms: 15_000,
         }
     }
 }
@@ -74,7 +74,7 @@ pub struct Lease {
 ///
 /// let lease = Lease { instance: "order-7".into(), session: SessionId(3), token: 9 };
 /// let missing = Failure::new(FailureKind::NotRegistered, "`order` 2.0.0 is not registered");
-/// let release = Release::of(lease).not_before(1_000).blocked(missing);
+/// let release = Release::new(lease).not_before(1_000).blocked(missing);
 /// assert_eq!(release.not_before_ms, Some(1_000));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Release {
 
 impl Release {
     /// Gives a lease back, to be handed out again at once.
-    pub fn of(lease: Lease) -> Self {
+    pub fn new(lease: Lease) -> Self {
         Self {
             lease,
             not_before_ms: None,

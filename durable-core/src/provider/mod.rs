@@ -28,10 +28,10 @@ pub use message::{
 };
 pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    Purge, PurgeReport, StatusKind,
+    PurgeReport, PurgeRequest, StatusKind,
 };
 pub use start::{IdReuse, StartInstance, StartOutcome};
-pub use wake::{Interest, WakeSeq};
+pub use wake::{WakeSeq, WakeTopic};
 pub use work::{
     ClaimedWork, FiredTimers, PoisonedPage, PoisonedWork, Timer, WorkBatch, WorkItem, WorkKey,
     WorkLease, WorkResult, WorkSettlement,

@@ -189,7 +189,7 @@ pub struct InstancePage {
 
 /// What to remove. Only ended instances are ever removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purge {
+pub struct PurgeRequest {
     /// Which instances.
     pub filter: InstanceFilter,
     /// At most this many at once.

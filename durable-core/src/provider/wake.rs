@@ -11,7 +11,7 @@ pub struct WakeSeq(pub u64);
 
 /// What somebody waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Interest {
+pub enum WakeTopic {
     /// A free instance got a message, or an instance that this session holds did;
     /// an instance was resumed, lost its session, or was given a delay.
     Instances,

@@ -275,7 +275,7 @@ fn the_number_of_an_unexpected_command_counts_those_of_its_own_block() {
     code.child("c", Some("y"), "1");
     code.child("c", Some("z"), "1");
     let violation = code.is_refused_at(4, Difference::Kind);
-    assert_eq!(violation.command_id.unwrap().to_string(), "Operation(0)");
+    assert_eq!(violation.command_id.unwrap().to_string(), "Run(0)");
     assert_eq!(*violation.code.unwrap(), child_scheduled("c", "z", "1"));
 }
 

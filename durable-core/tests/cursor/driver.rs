@@ -8,9 +8,9 @@
 //! point of the history.
 
 use durable_core::{
-    ActivityOptions, Advance, Corruption, Cursor, CursorError, Delivery, Difference, DropReason,
-    Ending, Event, EventId, ExecutionId, Failure, Grant, HistoryEntry, HistoryFault, Notice, OpKey,
-    OpPoll, Outcome, Payload, PromiseToken, Request, Violation,
+    ActivityOptions, Advance, Command, Corruption, Cursor, CursorError, Delivery, Difference,
+    DropReason, Ending, Event, EventId, ExecutionId, Failure, Grant, HistoryEntry, HistoryFault,
+    OneWayCommand, OpKey, OpPoll, Outcome, Payload, PromiseToken, Violation,
 };
 
 use super::events::{INSTANCE, at, started};
@@ -102,7 +102,7 @@ impl Driver {
     // What the code does.
 
     pub(crate) fn activity(&mut self, name: &str, input: &str) -> OpKey {
-        self.cursor.open(Request::Activity {
+        self.cursor.open(Command::Activity {
             name: name.into(),
             input: input.into(),
             options: ActivityOptions::default(),
@@ -110,15 +110,15 @@ impl Driver {
     }
 
     pub(crate) fn timer(&mut self, fire_at_ms: u64) -> OpKey {
-        self.cursor.open(Request::Timer { fire_at_ms })
+        self.cursor.open(Command::Timer { fire_at_ms })
     }
 
     pub(crate) fn external(&mut self, name: &str) -> OpKey {
-        self.cursor.open(Request::External { name: name.into() })
+        self.cursor.open(Command::External { name: name.into() })
     }
 
     pub(crate) fn child(&mut self, name: &str, instance: Option<&str>, input: &str) -> OpKey {
-        self.cursor.open(Request::SubOrchestration {
+        self.cursor.open(Command::SubOrchestration {
             name: name.into(),
             version: None,
             instance: instance.map(Into::into),
@@ -127,12 +127,12 @@ impl Driver {
     }
 
     pub(crate) fn run(&mut self, name: &str) -> OpKey {
-        self.cursor.open(Request::Run { name: name.into() })
+        self.cursor.open(Command::Run { name: name.into() })
     }
 
     pub(crate) fn patch(&mut self, patch_id: &str) -> OpKey {
         let patch_id = patch_id.into();
-        self.cursor.open(Request::Patch { patch_id })
+        self.cursor.open(Command::Patch { patch_id })
     }
 
     pub(crate) fn promise(&mut self, name: &str) -> (OpKey, PromiseToken) {
@@ -140,23 +140,24 @@ impl Driver {
     }
 
     pub(crate) fn set(&mut self, key: &str, value: &str) {
-        self.cursor.emit(Notice::SetState {
+        self.cursor.emit(OneWayCommand::SetState {
             key: key.into(),
             value: value.into(),
         });
     }
 
     pub(crate) fn clear(&mut self, key: &str) {
-        self.cursor.emit(Notice::ClearState { key: key.into() });
+        self.cursor
+            .emit(OneWayCommand::ClearState { key: key.into() });
     }
 
     pub(crate) fn status(&mut self, status: &str) {
         let status = status.into();
-        self.cursor.emit(Notice::SetCustomStatus { status });
+        self.cursor.emit(OneWayCommand::SetCustomStatus { status });
     }
 
     pub(crate) fn start_detached(&mut self, name: &str, instance: Option<&str>, input: &str) {
-        self.cursor.emit(Notice::StartDetached {
+        self.cursor.emit(OneWayCommand::StartDetached {
             name: name.into(),
             version: None,
             instance: instance.map(Into::into),
@@ -165,7 +166,7 @@ impl Driver {
     }
 
     pub(crate) fn send(&mut self, target: &str, name: &str, data: &str) {
-        self.cursor.emit(Notice::SendEvent {
+        self.cursor.emit(OneWayCommand::SendEvent {
             target: target.into(),
             name: name.into(),
             data: data.into(),
@@ -173,7 +174,7 @@ impl Driver {
     }
 
     pub(crate) fn resolve(&mut self, token: &str, resolution: Result<Payload, Failure>) {
-        self.cursor.emit(Notice::ResolvePromise {
+        self.cursor.emit(OneWayCommand::ResolvePromise {
             target: token.parse().unwrap(),
             resolution,
         });

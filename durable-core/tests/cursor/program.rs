@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use durable_core::{
-    ActivityOptions, Advance, Carried, Cursor, CursorError, Ending, Event, ExecutionId, Grant,
-    HistoryEntry, Notice, OpKey, OpPoll, Outcome, Request,
+    ActivityOptions, Advance, Carried, Command, Cursor, CursorError, Ending, Event, ExecutionId,
+    Grant, HistoryEntry, OneWayCommand, OpKey, OpPoll, Outcome,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -341,26 +341,26 @@ impl<'a> Machine<'a> {
             format!("\"{label}\"")
         };
         let request = match what {
-            What::Activity => Request::Activity {
+            What::Activity => Command::Activity {
                 name: name.into(),
                 input: input.into(),
                 options: ActivityOptions::default(),
             },
-            What::Timer if alike => Request::Timer { fire_at_ms: 2_000 },
-            What::Timer => Request::Timer {
+            What::Timer if alike => Command::Timer { fire_at_ms: 2_000 },
+            What::Timer => Command::Timer {
                 fire_at_ms: (2_000 + 10 * label.0 + label.1) as u64,
             },
-            What::External(n) => Request::External {
+            What::External(n) => Command::External {
                 name: channel(n).into(),
             },
-            What::Child | What::ChildWithId => Request::SubOrchestration {
+            What::Child | What::ChildWithId => Command::SubOrchestration {
                 name: name.into(),
                 version: None,
                 instance: (what == What::ChildWithId).then(|| label.to_string().into()),
                 input: input.into(),
             },
-            What::Run => Request::Run { name: name.into() },
-            What::Patch(n) => Request::Patch {
+            What::Run => Command::Run { name: name.into() },
+            What::Patch(n) => Command::Patch {
                 patch_id: format!("patch-{n}").into(),
             },
             What::Promise => return self.cursor.create_promise(name.into()).0,
@@ -373,26 +373,26 @@ impl<'a> Machine<'a> {
         let value = format!("\"{label}\"");
         let key = format!("k{}", what % 2).into();
         self.cursor.emit(match what {
-            0..4 => Notice::SetState {
+            0..4 => OneWayCommand::SetState {
                 key,
                 value: value.into(),
             },
-            4 | 5 => Notice::ClearState { key },
-            6 | 7 => Notice::SetCustomStatus {
+            4 | 5 => OneWayCommand::ClearState { key },
+            6 | 7 => OneWayCommand::SetCustomStatus {
                 status: value.into(),
             },
-            8 | 9 => Notice::StartDetached {
+            8 | 9 => OneWayCommand::StartDetached {
                 name: text.as_str().into(),
                 version: None,
                 instance: (what == 9).then(|| text.as_str().into()),
                 input: value.into(),
             },
-            10 => Notice::SendEvent {
+            10 => OneWayCommand::SendEvent {
                 target: "other".into(),
                 name: text.into(),
                 data: value.into(),
             },
-            _ => Notice::ResolvePromise {
+            _ => OneWayCommand::ResolvePromise {
                 target: format!("{label}/1/Promise(0)").parse().unwrap(),
                 resolution: ok(&value),
             },

@@ -108,7 +108,7 @@ fn saw_the_same(again: &[Seen], live: &Recording) -> Result<(), TestCaseError> {
     let is_terminated = live
         .entries
         .last()
-        .is_some_and(|entry| entry.event.is_imposed());
+        .is_some_and(|entry| entry.event.is_forced());
     let expected = match is_terminated {
         true => &live.seen[..again.len()],
         false => &live.seen,

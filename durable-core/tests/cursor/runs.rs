@@ -255,7 +255,7 @@ fn a_run_that_the_history_does_not_have_is_refused() {
     assert!(!code.cursor.grant().unwrap().unwrap().executes);
     code.polls(run);
     let violation = code.is_refused_at(3, Difference::CommandWhereInput);
-    assert_eq!(violation.command_id.unwrap().to_string(), "Operation(0)");
+    assert_eq!(violation.command_id.unwrap().to_string(), "Run(0)");
 
     // Where another command follows, of the same poll or of another.
     let past = || Past::of([scheduled("a", "1"), scheduled("b", "1"), completed(2, "1")]);
@@ -293,7 +293,7 @@ fn a_run_of_another_name_is_refused() {
     assert!(!code.cursor.grant().unwrap().unwrap().executes);
     code.polls(run);
     let violation = code.is_refused_at(3, Difference::Name);
-    assert_eq!(violation.command_id.unwrap().to_string(), "Operation(0)");
+    assert_eq!(violation.command_id.unwrap().to_string(), "Run(0)");
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
         .build()
         .unwrap();
     let options = RuntimeOptions {
-        heartbeat_bound: Duration::from_secs(60),
+        session_timeout: Duration::from_secs(60),
         max_turns: 256,
         max_activities: 256,
         ..RuntimeOptions::default()

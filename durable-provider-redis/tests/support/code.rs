@@ -60,17 +60,17 @@ pub(crate) fn registry() -> Registry {
 }
 
 /// A node that gives up nothing for the crashes of its predecessors.
-pub(crate) async fn node(provider: &RedisProvider, heartbeat_bound: Duration) -> Runtime {
-    try_node(provider, heartbeat_bound).await.unwrap()
+pub(crate) async fn node(provider: &RedisProvider, session_timeout: Duration) -> Runtime {
+    try_node(provider, session_timeout).await.unwrap()
 }
 
 /// As [`node`], where the server may be away.
 pub(crate) async fn try_node(
     provider: &RedisProvider,
-    heartbeat_bound: Duration,
+    session_timeout: Duration,
 ) -> Result<Runtime, ProviderError> {
     let options = RuntimeOptions {
-        heartbeat_bound,
+        session_timeout,
         max_crashes: 1_000_000,
         ..RuntimeOptions::default()
     };

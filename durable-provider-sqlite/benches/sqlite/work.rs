@@ -73,7 +73,7 @@ pub(crate) async fn node(provider: &SqliteProvider, stamps: Stamps) -> Runtime {
         .build()
         .unwrap();
     let options = RuntimeOptions {
-        heartbeat_bound: Duration::from_secs(3_600),
+        session_timeout: Duration::from_secs(3_600),
         ..RuntimeOptions::default()
     };
     Runtime::shared_builder(Arc::new(provider.clone()), registry)

@@ -29,13 +29,13 @@ impl Store<'_, '_> {
                     reason: format!("the lock file of {id} cannot be had: {error}"),
                 })?;
         }
-        let bound_ms = options.heartbeat_bound_ms;
+        let bound_ms = options.session_timeout_ms;
         self.run(
             sql::SESSION_INSERT,
             params![holder(id), options.node, int(bound_ms), int(now_ms)],
         )?;
         let session = Session {
-            heartbeat_bound_ms: bound_ms,
+            session_timeout_ms: bound_ms,
             last_heartbeat_ms: now_ms,
         };
         self.state.sessions.insert(id, session);

@@ -27,7 +27,7 @@ const REMEMBERED_QUEUES: usize = 1_024;
 /// A session's life.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Session {
-    pub(crate) heartbeat_bound_ms: u64,
+    pub(crate) session_timeout_ms: u64,
     pub(crate) last_heartbeat_ms: u64,
 }
 
@@ -35,7 +35,7 @@ impl Session {
     /// When it ends, if no heartbeat comes.
     pub(crate) fn late_at_ms(&self) -> u64 {
         self.last_heartbeat_ms
-            .saturating_add(self.heartbeat_bound_ms)
+            .saturating_add(self.session_timeout_ms)
             .saturating_add(1)
     }
 }
@@ -108,7 +108,7 @@ impl State {
         let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
         let sessions = statement.query_map([], |row| {
             let session = Session {
-                heartbeat_bound_ms: uint(row.get(1)?),
+                session_timeout_ms: uint(row.get(1)?),
                 last_heartbeat_ms: uint(row.get(2)?),
             };
             Ok((SessionId(uint(row.get(0)?)), session))

@@ -259,7 +259,7 @@ impl Core {
         let connection = statements.connection;
         self.state.turns = 0;
         self.state.forget_notes_after(0);
-        busy::retry(self.options.busy_bound, || {
+        busy::retry(self.options.busy_timeout, || {
             execute(connection, "BEGIN IMMEDIATE")
         })?;
         let version = data_version(connection)?;
@@ -293,7 +293,7 @@ impl Core {
         let mut sessions = self.state.sessions.keys();
         let has_others = sessions.any(|session| !locks.is_own(*session));
         let last = self.last_liveness;
-        has_others && last.is_none_or(|last| last.elapsed() >= self.options.poll_bound)
+        has_others && last.is_none_or(|last| last.elapsed() >= self.options.poll_interval)
     }
 
     /// Lets every request do its step.

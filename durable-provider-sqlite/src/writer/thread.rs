@@ -128,7 +128,7 @@ fn next(
         }
     }
     if board.has_waiters() {
-        orders.recv_timeout(options.poll_bound)
+        orders.recv_timeout(options.poll_interval)
     } else {
         orders.recv().map_err(RecvTimeoutError::from)
     }

@@ -108,7 +108,7 @@ pub(crate) async fn node(provider: &SqliteProvider) -> Runtime {
 /// As [`node`], on a disk that may refuse it.
 pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, ProviderError> {
     let options = RuntimeOptions {
-        heartbeat_bound: Duration::from_secs(3_600),
+        session_timeout: Duration::from_secs(3_600),
         max_crashes: 1_000_000,
         ..RuntimeOptions::default()
     };

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, Interest,
-    MessageBody, WakeSeq,
+    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, MessageBody,
+    WakeSeq, WakeTopic,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name};
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl<O> InstanceHandle<O> {
     where
         O: DeserializeOwned,
     {
-        let end = Interest::End(self.id.clone());
+        let end = WakeTopic::End(self.id.clone());
         // Of an instance that was just started there is nothing to read before its end.
         let mut seen = match self.started {
             Some(seen) => self.client.provider().wait(None, &end, seen).await?,
@@ -110,14 +110,14 @@ impl<O> InstanceHandle<O> {
         &self,
         mut is_wanted: impl FnMut(&InstanceRecord) -> bool,
     ) -> Result<InstanceRecord, ClientError> {
-        let interest = Interest::Instance(self.id.clone());
+        let topic = WakeTopic::Instance(self.id.clone());
         let mut seen = WakeSeq::default();
         loop {
             let record = self.record().await?;
             if is_wanted(&record) {
                 return Ok(record);
             }
-            seen = self.client.provider().wait(None, &interest, seen).await?;
+            seen = self.client.provider().wait(None, &topic, seen).await?;
         }
     }
 
@@ -148,12 +148,12 @@ impl<O> InstanceHandle<O> {
         event: impl EventRef<T>,
         data: &T,
     ) -> Result<(), ClientError> {
-        self.raise_as(fresh_message_id(), event, data).await
+        self.raise_with_id(fresh_message_id(), event, data).await
     }
 
     /// Raises an event under an id of the caller's: raising it again with the same
     /// id does not repeat it.
-    pub async fn raise_as<T: Serialize>(
+    pub async fn raise_with_id<T: Serialize>(
         &self,
         message_id: impl Into<MessageId>,
         event: impl EventRef<T>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     InstanceFilter, InstancePage, Message, MessageBody, OutgoingMessage, PoisonedPage, Provider,
-    Purge, PurgeReport, SendOutcome, WorkKey,
+    PurgeReport, PurgeRequest, SendOutcome, WorkKey,
 };
 use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken};
 use serde::Serialize;
@@ -217,7 +217,7 @@ impl Client {
     }
 
     /// Removes ended instances.
-    pub async fn purge(&self, purge: &Purge) -> Result<PurgeReport, ClientError> {
+    pub async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ClientError> {
         Ok(self.provider().purge(purge, self.now_ms()).await?)
     }
 

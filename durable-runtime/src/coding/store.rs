@@ -8,10 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
+    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -225,16 +225,16 @@ impl Provider for EncodingStore {
         self.store.poisoned(after, max).await
     }
 
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         self.store.purge(purge, now_ms).await
     }
 
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        self.store.wait(session, interest, seen).await
+        self.store.wait(session, topic, seen).await
     }
 }

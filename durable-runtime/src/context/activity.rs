@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use durable_core::{ActivityOptions, Failure, Name, Outcome, Request, RetryPolicy};
+use durable_core::{ActivityOptions, Command, Failure, Name, Outcome, RetryPolicy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -46,7 +46,7 @@ impl OrchestrationContext {
         let subject = Subject::new("activity", name.clone());
         let request = self.subject("activity", name).and_then(|subject| {
             let input = payload::encode(self.limits(), "input", &subject, input)?;
-            Ok(Request::Activity {
+            Ok(Command::Activity {
                 name: subject.name,
                 input,
                 options: ActivityOptions::default(),
@@ -98,7 +98,7 @@ impl<O> ActivityCall<O> {
     }
 
     fn with(mut self, change: impl FnOnce(&mut ActivityOptions)) -> Self {
-        if let Some(Request::Activity { options, .. }) = self.operation.request_mut() {
+        if let Some(Command::Activity { options, .. }) = self.operation.request_mut() {
             change(options);
         }
         self

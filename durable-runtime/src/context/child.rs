@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Failure, InstanceId, Notice, Request};
+use durable_core::{Command, Failure, InstanceId, OneWayCommand};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -43,7 +43,7 @@ impl OrchestrationContext {
         let subject = Subject::new("orchestration", name.clone());
         let request = self.subject("orchestration", name).and_then(|subject| {
             let input = payload::encode(self.limits(), "input", &subject, input)?;
-            Ok(Request::SubOrchestration {
+            Ok(Command::SubOrchestration {
                 name: subject.name,
                 version,
                 instance: None,
@@ -84,7 +84,7 @@ impl OrchestrationContext {
         let instance = instance.into();
         payload::check_new_id(self.limits(), &instance)?;
         let input = payload::encode(self.limits(), "input", &subject, input)?;
-        self.shared.emit(Notice::StartDetached {
+        self.shared.emit(OneWayCommand::StartDetached {
             name: subject.name,
             version,
             instance: Some(instance),
@@ -113,7 +113,7 @@ impl<O> SubOrchestration<O> {
         let id = id.into();
         match payload::check_new_id(&self.operation.shared().settings.limits, &id) {
             Ok(()) => {
-                if let Some(Request::SubOrchestration { instance, .. }) =
+                if let Some(Command::SubOrchestration { instance, .. }) =
                     self.operation.request_mut()
                 {
                     *instance = Some(id);
@@ -128,7 +128,7 @@ impl<O> SubOrchestration<O> {
 impl<O> SubOrchestration<O> {
     /// An id that is derived is longer than the one that it is derived from.
     fn refuse_endless_id(&mut self) {
-        if let Some(Request::SubOrchestration { instance: None, .. }) = self.operation.request_mut()
+        if let Some(Command::SubOrchestration { instance: None, .. }) = self.operation.request_mut()
         {
             let shared = self.operation.shared();
             let longest = format!("{}/{}/{}", shared.instance, shared.execution_id, u64::MAX);

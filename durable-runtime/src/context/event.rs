@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Failure, InstanceId, Notice, Request};
+use durable_core::{Command, Failure, InstanceId, OneWayCommand};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -35,7 +35,7 @@ impl OrchestrationContext {
         let subject = Subject::new("event", name.clone());
         let request = self
             .subject("event", name)
-            .map(|subject| Request::External { name: subject.name });
+            .map(|subject| Command::External { name: subject.name });
         ExternalEvent {
             operation: Operation::lazy(&self.shared, request),
             subject,
@@ -62,7 +62,7 @@ impl OrchestrationContext {
         let subject = self.subject("event", event.into_name())?;
         let target = self.checked_instance(target.into())?;
         let data = payload::encode(self.limits(), "data", &subject, data)?;
-        self.shared.emit(Notice::SendEvent {
+        self.shared.emit(OneWayCommand::SendEvent {
             target,
             name: subject.name,
             data,

@@ -14,7 +14,7 @@
 use std::ops::Range;
 use std::task::Waker;
 
-use durable_core::{Cursor, OpKey, Request};
+use durable_core::{Command, Cursor, OpKey};
 use slab::Slab;
 
 /// All durable futures that were polled and have not come to their value.
@@ -48,7 +48,7 @@ enum SlotStage {
 struct Asked {
     place: Place,
     slot: usize,
-    request: Request,
+    request: Command,
 }
 
 /// Where a future lies. The futures outside of the root's own memory, in boxes, are
@@ -66,7 +66,7 @@ impl DurableFutures {
     }
 
     /// Takes a request from the future at this address.
-    pub(crate) fn ask(&mut self, address: usize, request: Request, waker: Waker) -> usize {
+    pub(crate) fn ask(&mut self, address: usize, request: Command, waker: Waker) -> usize {
         let place = if self.root.contains(&address) {
             Place::InRoot {
                 offset: address - self.root.start,
@@ -188,8 +188,8 @@ mod tests {
         cursor
     }
 
-    fn timer(fire_at_ms: u64) -> Request {
-        Request::Timer { fire_at_ms }
+    fn timer(fire_at_ms: u64) -> Command {
+        Command::Timer { fire_at_ms }
     }
 
     /// The due times of the timers that were appended, in order.

@@ -176,7 +176,7 @@ impl OrchestrationContext {
     /// Whether the history has grown so long that it is time to
     /// [`continue_as_new`](Self::continue_as_new).
     pub fn should_continue_as_new(&self) -> bool {
-        self.history_len() >= self.shared.settings.history_hint
+        self.history_len() >= self.shared.settings.continue_as_new_after
     }
 
     /// Whether somebody asked this orchestration to stop.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Name, Outcome, Request};
+use durable_core::{Command, Name, Outcome};
 
 use super::{Misuse, OrchestrationContext};
 use crate::future::Operation;
@@ -28,7 +28,7 @@ impl OrchestrationContext {
     pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
         let request = self
             .subject("patch", patch_id.into())
-            .map(|subject| Request::Patch {
+            .map(|subject| Command::Patch {
                 patch_id: subject.name,
             });
         if request.is_err() {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Failure, Name, Notice, Payload, PromiseToken};
+use durable_core::{Failure, Name, OneWayCommand, Payload, PromiseToken};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -83,7 +83,7 @@ impl OrchestrationContext {
     ) -> Result<(), Failure> {
         target.instance = self.checked_instance(target.instance)?;
         self.shared
-            .emit(Notice::ResolvePromise { target, resolution })
+            .emit(OneWayCommand::ResolvePromise { target, resolution })
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Failure, Name, OpKey, Request};
+use durable_core::{Command, Failure, Name, OpKey};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -45,7 +45,7 @@ impl OrchestrationContext {
         let subject = Subject::new("side effect", name.clone());
         let request = self
             .subject("side effect", name)
-            .map(|subject| Request::Run { name: subject.name });
+            .map(|subject| Command::Run { name: subject.name });
         Run {
             operation: Operation::lazy(&self.shared, request),
             subject,

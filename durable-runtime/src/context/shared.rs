@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
 use durable_core::{
-    Cursor, CursorError, Ending, ExecutionId, Failure, FailureKind, InstanceId, Limits, Notice,
-    Version,
+    Cursor, CursorError, Ending, ExecutionId, Failure, FailureKind, InstanceId, Limits,
+    OneWayCommand, Version,
 };
 
 use super::futures::DurableFutures;
@@ -21,14 +21,14 @@ use crate::random::SeededRandom;
 pub(crate) struct ContextSettings {
     pub(crate) limits: Limits,
     /// From how many events on it is time to continue as new.
-    pub(crate) history_hint: u64,
+    pub(crate) continue_as_new_after: u64,
 }
 
 impl ContextSettings {
     pub(crate) fn of(options: &RuntimeOptions) -> Self {
         Self {
             limits: options.limits,
-            history_hint: options.history_hint,
+            continue_as_new_after: options.continue_as_new_after,
         }
     }
 }
@@ -153,7 +153,7 @@ impl Shared {
     }
 
     /// The code does something that has no answer.
-    pub(crate) fn emit(&self, notice: Notice) -> Result<(), Failure> {
+    pub(crate) fn emit(&self, notice: OneWayCommand) -> Result<(), Failure> {
         self.enter()
             .map_err(Misuse::to_failure)?
             .cursor

@@ -1,6 +1,6 @@
 //! State and custom status: small values that outlive the execution.
 
-use durable_core::{Failure, Name, Notice};
+use durable_core::{Failure, Name, OneWayCommand};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -37,13 +37,13 @@ impl OrchestrationContext {
         let subject = self.subject("state key", key.into())?;
         let value = payload::encode(self.limits(), "value", &subject, value)?;
         let key = subject.name;
-        self.shared.emit(Notice::SetState { key, value })
+        self.shared.emit(OneWayCommand::SetState { key, value })
     }
 
     /// Clears a state key.
     pub fn clear_state(&self, key: impl Into<Name>) -> Result<(), Failure> {
         let key = self.subject("state key", key.into())?.name;
-        self.shared.emit(Notice::ClearState { key })
+        self.shared.emit(OneWayCommand::ClearState { key })
     }
 
     /// Says something of this orchestration that clients can read.
@@ -58,7 +58,7 @@ impl OrchestrationContext {
     pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;
-        self.shared.emit(Notice::SetCustomStatus { status })
+        self.shared.emit(OneWayCommand::SetCustomStatus { status })
     }
 
     /// What this orchestration last said of itself.

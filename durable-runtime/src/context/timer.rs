@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
-use durable_core::{Failure, Outcome, Request};
+use durable_core::{Command, Failure, Outcome};
 
 use super::OrchestrationContext;
 use crate::future::Operation;
@@ -48,7 +48,7 @@ impl OrchestrationContext {
 
     fn sleep_until_ms(&self, fire_at_ms: u64) -> Sleep {
         Sleep {
-            operation: Operation::lazy(&self.shared, Ok(Request::Timer { fire_at_ms })),
+            operation: Operation::lazy(&self.shared, Ok(Command::Timer { fire_at_ms })),
         }
     }
 }

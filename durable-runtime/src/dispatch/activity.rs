@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{
-    ClaimedWork, Interest, ProviderError, WorkLease, WorkResult, WorkSettlement,
+    ClaimedWork, ProviderError, WakeTopic, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, Payload};
 use tokio::sync::OwnedSemaphorePermit;
@@ -46,8 +46,8 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
             begin(&node, claimed, slot);
         }
         if !is_full {
-            let interest = Interest::Work(node.options.queues.clone());
-            wait::for_news(&node, &interest, batch.seen, batch.next_due_ms).await;
+            let topic = WakeTopic::Work(node.options.queues.clone());
+            wait::for_news(&node, &topic, batch.seen, batch.next_due_ms).await;
         }
     }
 }

@@ -15,7 +15,7 @@ const SHORTEST_BEAT: Duration = Duration::from_millis(1);
 /// A heartbeat that fails is tried again at the next beat: there are several
 /// within the bound.
 pub(crate) async fn keep_session(node: Arc<Node>) {
-    let beat = (node.options.heartbeat_bound / 4).max(SHORTEST_BEAT);
+    let beat = (node.options.session_timeout / 4).max(SHORTEST_BEAT);
     loop {
         tokio::select! {
             biased;

@@ -283,7 +283,7 @@ impl Holding {
 
     /// The lease goes back, unless it went back in a commit.
     fn let_go(&self) {
-        let release = Release::of(self.lease.clone());
+        let release = Release::new(self.lease.clone());
         let release = match &self.hold {
             Hold::Free => return self.node.holders.let_go(&self.lease),
             Hold::Blocked {

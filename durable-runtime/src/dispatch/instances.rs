@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use durable_core::provider::{Interest, ReadyInstance};
+use durable_core::provider::{ReadyInstance, WakeTopic};
 
 use super::holding;
 use super::wait::{self, Backoff};
@@ -38,7 +38,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
             take_over(&node, instance);
         }
         if fetched < max {
-            let news = wait::for_news(&node, &Interest::Instances, ready.seen, ready.next_due_ms);
+            let news = wait::for_news(&node, &WakeTopic::Instances, ready.seen, ready.next_due_ms);
             tokio::select! {
                 biased;
                 () = news => {}

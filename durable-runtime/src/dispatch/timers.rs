@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use durable_core::provider::Interest;
+use durable_core::provider::WakeTopic;
 
 use super::wait::{self, Backoff};
 use crate::node::Node;
@@ -26,6 +26,6 @@ pub(crate) async fn serve_timers(node: Arc<Node>) {
         if fired.fired == BATCH {
             continue;
         }
-        wait::for_news(&node, &Interest::Timers, fired.seen, fired.next_due_ms).await;
+        wait::for_news(&node, &WakeTopic::Timers, fired.seen, fired.next_due_ms).await;
     }
 }

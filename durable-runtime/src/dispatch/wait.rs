@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{Interest, ProviderError, WakeSeq};
+use durable_core::provider::{ProviderError, WakeSeq, WakeTopic};
 
 use crate::node::Node;
 
 /// Waits until there may be something new, until something is due, or until the
 /// node drains.
-pub(super) async fn for_news(node: &Node, interest: &Interest, seen: WakeSeq, due_ms: Option<u64>) {
-    let longest = node.options.longest_wait;
+pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_ms: Option<u64>) {
+    let longest = node.options.max_poll_interval;
     let until_due = due_ms.map_or(longest, |due_ms| {
         node.until(node.hand_backs.courteous(due_ms)).min(longest)
     });
     tokio::select! {
         biased;
         () = node.draining.cancelled() => {}
-        news = node.provider.wait(Some(node.session), interest, seen) => {
+        news = node.provider.wait(Some(node.session), topic, seen) => {
             if let Err(error) = news {
                 out_error(node, &mut Backoff::default(), &error).await;
             }

@@ -99,7 +99,7 @@ async fn an_activity_on_another_node_is_told_with_that_nodes_next_heartbeat() {
     let instance = near.client().start(CALL, "call-1", &7).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
     let told_at = told.recv().await.unwrap();
-    let beat = RuntimeOptions::default().heartbeat_bound / 4;
+    let beat = RuntimeOptions::default().session_timeout / 4;
     assert!(
         told_at >= Duration::from_secs(1) && told_at <= beat,
         "{told_at:?}"

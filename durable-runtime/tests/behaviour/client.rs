@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, Purge, StatusKind};
+use durable_core::provider::{InstanceFilter, PurgeRequest, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use durable_runtime::{
     Client, ClientError, EventName, Failure, FailureKind, IdReuse, Orchestration,
@@ -232,7 +232,7 @@ async fn an_execution_id_is_not_used_again_after_a_purge() {
         .wait()
         .await
         .unwrap();
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 10,
     };
@@ -404,7 +404,7 @@ async fn only_ended_instances_are_purged_and_within_their_retention_none() {
     }
     let hold = client.start(HOLD, "hold", &1).await.unwrap();
     settle().await;
-    let older_than = |seconds: u64| Purge {
+    let older_than = |seconds: u64| PurgeRequest {
         filter: InstanceFilter {
             updated_before_ms: Some(EPOCH_MS + seconds * 1_000),
             ..InstanceFilter::default()

@@ -102,18 +102,18 @@ async fn unread_events_go_along_in_order_and_read_ones_stay_read() {
     let instance = node.client().start(LOOP, "l", &0).await.unwrap();
     for number in [5, 4, 3] {
         instance
-            .raise_as(format!("m-{number}"), NUMBER, &number)
+            .raise_with_id(format!("m-{number}"), NUMBER, &number)
             .await
             .unwrap();
     }
     settle().await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     // Read in execution 1, sent again in execution 4.
-    instance.raise_as("m-5", NUMBER, &5).await.unwrap();
+    instance.raise_with_id("m-5", NUMBER, &5).await.unwrap();
     settle().await;
     for number in [2, 1] {
         instance
-            .raise_as(format!("m-{number}"), NUMBER, &number)
+            .raise_with_id(format!("m-{number}"), NUMBER, &number)
             .await
             .unwrap();
     }
@@ -329,7 +329,7 @@ async fn the_hint_says_when_it_is_time_to_continue() {
         }
     });
     let options = durable_runtime::RuntimeOptions {
-        history_hint: 10,
+        continue_as_new_after: 10,
         ..Default::default()
     };
     let node = world.node_with(&registry, options).await;

@@ -172,7 +172,7 @@ async fn journeys_survive_nodes_that_crash_again_and_again() {
         // Crashes are counted against instances and work, and these have much to do.
         let options = || RuntimeOptions {
             max_crashes: 1_000,
-            heartbeat_bound: Duration::from_secs(2),
+            session_timeout: Duration::from_secs(2),
             ..RuntimeOptions::default()
         };
         for _ in 0..15 {

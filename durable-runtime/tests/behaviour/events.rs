@@ -94,14 +94,14 @@ async fn an_event_that_is_raised_again_with_its_message_id_is_not_repeated() {
     let node = world.node(&registry()).await;
     let instance = node.client().start(COLLECT, "c-1", &2).await.unwrap();
     for _ in 0..3 {
-        instance.raise_as("m-1", NUMBER, &1).await.unwrap();
-        instance.raise_as("m-1", NUMBER, &1).await.unwrap();
+        instance.raise_with_id("m-1", NUMBER, &1).await.unwrap();
+        instance.raise_with_id("m-1", NUMBER, &1).await.unwrap();
         settle().await;
     }
     tokio::time::sleep(Duration::from_secs(5)).await;
-    instance.raise_as("m-1", NUMBER, &1).await.unwrap();
+    instance.raise_with_id("m-1", NUMBER, &1).await.unwrap();
     settle().await;
-    instance.raise_as("m-2", NUMBER, &2).await.unwrap();
+    instance.raise_with_id("m-2", NUMBER, &2).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), [1, 2]);
     stop(node).await;
     let history = world.history("c-1", 1).await;

@@ -23,10 +23,10 @@ async fn a_node_may_have_no_bounds_at_all() {
         max_turns: usize::MAX,
         max_activities: usize::MAX,
         cached_executions: usize::MAX,
-        longest_wait: Duration::MAX,
-        heartbeat_bound: Duration::MAX,
+        max_poll_interval: Duration::MAX,
+        session_timeout: Duration::MAX,
         max_crashes: u32::MAX,
-        history_hint: u64::MAX,
+        continue_as_new_after: u64::MAX,
         ..RuntimeOptions::default()
     };
     let node = world.node_with(&journey::registry(), options).await;
@@ -45,8 +45,8 @@ async fn a_node_may_be_as_small_as_can_be() {
         max_turns: 1,
         max_activities: 1,
         cached_executions: 1,
-        longest_wait: Duration::from_millis(1),
-        history_hint: 0,
+        max_poll_interval: Duration::from_millis(1),
+        continue_as_new_after: 0,
         ..RuntimeOptions::default()
     };
     let node = world.node_with(&journey::registry(), options).await;

@@ -9,10 +9,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
+    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -364,16 +364,16 @@ impl Provider for Faulty {
         relay!(self.poisoned(after, max))
     }
 
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         relay!(self.purge(purge, now_ms))
     }
 
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        relay!(self.wait(session, interest, seen))
+        relay!(self.wait(session, topic, seen))
     }
 }

@@ -211,9 +211,9 @@ async fn messages_that_mean_nothing_are_dropped_counted_and_acknowledged() {
     assert_eq!(dropped("other_execution"), 1);
     assert_eq!(dropped("not_open"), 5);
     assert_eq!(dropped("promise_not_open"), 1);
-    flow.raise_as("twice", "other", &1).await.unwrap();
+    flow.raise_with_id("twice", "other", &1).await.unwrap();
     settle().await;
-    flow.raise_as("twice", "other", &1).await.unwrap();
+    flow.raise_with_id("twice", "other", &1).await.unwrap();
     settle().await;
     assert_eq!(dropped("duplicate_message"), 1);
     flow.raise(GO, &1).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, Purge};
+use durable_core::provider::{InstanceFilter, PurgeRequest};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     RuntimeOptions,
@@ -43,7 +43,7 @@ fn approvals() -> Registry {
 
 fn slow_heartbeats() -> RuntimeOptions {
     RuntimeOptions {
-        heartbeat_bound: Duration::from_secs(3600),
+        session_timeout: Duration::from_secs(3600),
         ..RuntimeOptions::default()
     }
 }
@@ -261,7 +261,7 @@ async fn a_thousand_instances_come_and_go_and_leave_nothing_after_a_purge() {
     settle().await;
     stop(node).await;
     world.assert_done();
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 10_000,
     };

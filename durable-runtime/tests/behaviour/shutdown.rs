@@ -172,7 +172,7 @@ async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, P
     let store = world.faulty(now_and_then(Random::new(random.next())));
     let options = RuntimeOptions {
         max_crashes: 1_000,
-        heartbeat_bound: Duration::from_secs(2),
+        session_timeout: Duration::from_secs(2),
         max_turns: 1 + random.below(4) as usize,
         max_activities: 1 + random.below(4) as usize,
         cached_executions: random.below(3) as usize,

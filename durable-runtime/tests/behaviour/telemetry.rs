@@ -105,7 +105,7 @@ impl Seen {
 pub(crate) struct Listening {
     _this_thread: tracing::subscriber::DefaultGuard,
     /// With a single subscriber in the process, whichever thread comes first decides
-    /// for all whether a span is of interest. With two, all are asked.
+    /// for all whether a span is of topic. With two, all are asked.
     _second: tracing::Dispatch,
 }
 

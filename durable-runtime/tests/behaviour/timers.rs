@@ -109,7 +109,7 @@ async fn a_timer_of_thirty_days_takes_no_time() {
         Ok(days)
     });
     let options = RuntimeOptions {
-        heartbeat_bound: Duration::from_secs(3600),
+        session_timeout: Duration::from_secs(3600),
         ..RuntimeOptions::default()
     };
     let node = world.node_with(&registry, options).await;

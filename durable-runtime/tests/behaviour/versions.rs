@@ -280,7 +280,7 @@ async fn stopping_in_the_middle_of_a_side_effect_loses_nothing() {
     settle().await;
     node.shutdown(Duration::from_secs(1)).await;
     let node = world.node(&registry(false)).await;
-    let bound = RuntimeOptions::default().heartbeat_bound + Duration::from_secs(5);
+    let bound = RuntimeOptions::default().session_timeout + Duration::from_secs(5);
     let done = tokio::time::timeout(bound, instance.wait()).await;
     assert_eq!(done.expect("in time").unwrap(), "done");
     stop(node).await;

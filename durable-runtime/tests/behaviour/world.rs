@@ -157,7 +157,7 @@ impl World {
 
     /// A crash is noticed: the heartbeat bound passes.
     pub(crate) async fn pass_heartbeat_bound(&self) {
-        pass(RuntimeOptions::default().heartbeat_bound + Duration::from_millis(1)).await;
+        pass(RuntimeOptions::default().session_timeout + Duration::from_millis(1)).await;
     }
 }
 

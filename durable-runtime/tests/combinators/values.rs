@@ -185,7 +185,7 @@ async fn a_long_history_says_that_it_is_time_to_continue_as_new() {
         Ok(vec![rounds.to_string()])
     }
     let options = RuntimeOptions {
-        history_hint: 20,
+        continue_as_new_after: 20,
         ..options()
     };
     let mut world = World::with(registry(code), options).await;

@@ -127,11 +127,11 @@ impl Env {
     async fn open_node(
         &self,
         provider: Arc<dyn Provider>,
-        heartbeat_bound_ms: u64,
+        session_timeout_ms: u64,
     ) -> Checked<Node<'_>> {
         let options = SessionOptions {
             node: "conformance".into(),
-            heartbeat_bound_ms,
+            session_timeout_ms,
         };
         let session = provider.open_session(options, self.now_ms()).await?;
         Ok(Node {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, Interest, Provider, ProviderError, ReadyInstance,
-    ReadyInstances, Release, SessionId, TurnCommit, WakeSeq, WorkBatch, WorkKey, WorkResult,
+    ClaimedWork, CommitOutcome, Committed, Provider, ProviderError, ReadyInstance, ReadyInstances,
+    Release, SessionId, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkResult,
     WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
@@ -78,7 +78,7 @@ impl Node<'_> {
             if taken.len() < ids.len() {
                 let wait = self
                     .provider
-                    .wait(Some(self.session), &Interest::Instances, seen);
+                    .wait(Some(self.session), &WakeTopic::Instances, seen);
                 let what = format!("instances {ids:?} to be handed out");
                 self.env.within_patience(&what, wait).await??;
             }
@@ -175,8 +175,8 @@ impl Node<'_> {
                 ensure(work.is_empty(), "the work besides", "none", &work)?;
                 return Ok(claimed);
             }
-            let interest = Interest::Work(vec![None]);
-            let wait = self.provider.wait(Some(self.session), &interest, seen);
+            let topic = WakeTopic::Work(vec![None]);
+            let wait = self.provider.wait(Some(self.session), &topic, seen);
             self.env
                 .within_patience("work to be handed out", wait)
                 .await??;
@@ -220,7 +220,7 @@ impl Node<'_> {
         ready: &ReadyInstance,
         not_before_ms: Option<u64>,
     ) -> Checked {
-        let release = Release::of(ready.lease.clone());
+        let release = Release::new(ready.lease.clone());
         self.give_back(Release {
             not_before_ms,
             ..release

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use durable_core::provider::{Interest, Provider, ProviderError, SessionId, WakeSeq};
+use durable_core::provider::{Provider, ProviderError, SessionId, WakeSeq, WakeTopic};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -15,20 +15,20 @@ use super::node::Node;
 pub(super) type Waiting = JoinHandle<Result<WakeSeq, ProviderError>>;
 
 /// Begins a wait of a session; it has been polled when this returns.
-pub(super) async fn begin_wait(node: &Node<'_>, interest: Interest, seen: WakeSeq) -> Waiting {
-    begin_wait_of(&node.provider, Some(node.session), interest, seen).await
+pub(super) async fn begin_wait(node: &Node<'_>, topic: WakeTopic, seen: WakeSeq) -> Waiting {
+    begin_wait_of(&node.provider, Some(node.session), topic, seen).await
 }
 
 pub(super) async fn begin_wait_of(
     provider: &Arc<dyn Provider>,
     session: Option<SessionId>,
-    interest: Interest,
+    topic: WakeTopic,
     seen: WakeSeq,
 ) -> Waiting {
     let provider = Arc::clone(provider);
     let (begun, has_begun) = oneshot::channel();
     let waiting = tokio::spawn(async move {
-        let mut wait = provider.wait(session, &interest, seen);
+        let mut wait = provider.wait(session, &topic, seen);
         let early = poll_fn(|context| Poll::Ready(wait.as_mut().poll(context))).await;
         // Nobody listens only if the check is over.
         let _ = begun.send(());

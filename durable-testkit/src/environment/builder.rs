@@ -67,8 +67,8 @@ pub struct TestEnvironmentBuilder {
 impl TestEnvironmentBuilder {
     pub(super) fn new(registry: Registry) -> Self {
         let options = RuntimeOptions {
-            heartbeat_bound: A_YEAR,
-            longest_wait: A_YEAR,
+            session_timeout: A_YEAR,
+            max_poll_interval: A_YEAR,
             verify_replay: true,
             ..RuntimeOptions::default()
         };
@@ -123,8 +123,8 @@ impl TestEnvironmentBuilder {
     /// notification is lost.
     pub fn options(mut self, options: RuntimeOptions) -> Self {
         self.options = RuntimeOptions {
-            heartbeat_bound: A_YEAR,
-            longest_wait: A_YEAR,
+            session_timeout: A_YEAR,
+            max_poll_interval: A_YEAR,
             ..options
         };
         self

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, FiredTimers, Interest, OutgoingMessage, Provider, ProviderError, ReadyInstances,
-    SessionId, SessionOptions, TurnCommit, WakeSeq, WorkBatch, WorkSettlement,
+    CommitOutcome, FiredTimers, OutgoingMessage, Provider, ProviderError, ReadyInstances,
+    SessionId, SessionOptions, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
 use durable_runtime::Clock;
@@ -172,13 +172,13 @@ impl Layer for Watch {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let news = self.watched.store.wait(session, interest, seen);
-        let let_through = match (&self.watched.gate, interest) {
-            (Some(gate), Interest::Work(_)) => gate.work.notified(),
-            (Some(gate), Interest::Timers) => gate.timers.notified(),
+        let news = self.watched.store.wait(session, topic, seen);
+        let let_through = match (&self.watched.gate, topic) {
+            (Some(gate), WakeTopic::Work(_)) => gate.work.notified(),
+            (Some(gate), WakeTopic::Timers) => gate.timers.notified(),
             _ => return news.await,
         };
         match select(news, pin!(let_through)).await {

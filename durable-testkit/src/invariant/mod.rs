@@ -17,7 +17,7 @@ mod starts_finish;
 use std::fmt;
 
 use durable_core::InstanceId;
-use durable_core::provider::Purge;
+use durable_core::provider::PurgeRequest;
 
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::{Expectations, Seen, Workload};
@@ -125,7 +125,7 @@ impl fmt::Display for Breach {
 }
 
 /// Whether a purge has removed this instance just now.
-fn is_purged(purge: &Purge, instance: &InstanceId, store: &Snapshot) -> bool {
+fn is_purged(purge: &PurgeRequest, instance: &InstanceId, store: &Snapshot) -> bool {
     let prefix = purge.filter.id_prefix.as_deref();
     let is_meant = prefix.is_none_or(|prefix| instance.starts_with(prefix));
     is_meant && !store.instances.contains_key(instance)

@@ -6,10 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Message, OutgoingMessage, PoisonedPage,
-    Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
+    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 use tokio::sync::Notify;
@@ -326,19 +326,19 @@ impl Provider for MemoryProvider {
         Ok(self.look(|state| state.poisoned(after, max)))
     }
 
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         Ok(self.step_at(now_ms, |state| state.purge(purge)))
     }
 
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let bell = Arc::new(Notify::new());
         loop {
-            let look = |state: &mut State| state.look_or_leave_bell(session, interest, seen, &bell);
+            let look = |state: &mut State| state.look_or_leave_bell(session, topic, seen, &bell);
             if let Some(seen) = self.step(look)? {
                 return Ok(seen);
             }

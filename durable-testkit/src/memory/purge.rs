@@ -1,13 +1,13 @@
 //! Removing ended instances. Their highest execution id stays.
 
 use durable_core::InstanceId;
-use durable_core::provider::{Purge, PurgeReport};
+use durable_core::provider::{PurgeReport, PurgeRequest};
 
 use super::state::State;
 use super::wake::Topic;
 
 impl State {
-    pub(super) fn purge(&mut self, purge: &Purge) -> PurgeReport {
+    pub(super) fn purge(&mut self, purge: &PurgeRequest) -> PurgeReport {
         let ended: Vec<InstanceId> = self
             .instances
             .iter()

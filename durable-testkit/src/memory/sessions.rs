@@ -18,7 +18,7 @@ impl State {
         let id = SessionId(self.next_number());
         let session = Session {
             node: options.node,
-            heartbeat_bound_ms: options.heartbeat_bound_ms,
+            session_timeout_ms: options.session_timeout_ms,
             last_heartbeat_ms: self.now_ms,
         };
         self.sessions.insert(id, session);
@@ -102,7 +102,7 @@ impl Session {
     pub(super) fn late_at_ms(&self) -> u64 {
         let last_moment_ms = self
             .last_heartbeat_ms
-            .saturating_add(self.heartbeat_bound_ms);
+            .saturating_add(self.session_timeout_ms);
         last_moment_ms.saturating_add(1)
     }
 

@@ -57,7 +57,7 @@ pub struct SessionSnapshot {
     /// What the node calls itself.
     pub node: String,
     /// How long it lives without a heartbeat.
-    pub heartbeat_bound_ms: u64,
+    pub session_timeout_ms: u64,
     /// Its last sign of life.
     pub last_heartbeat_ms: u64,
 }
@@ -107,7 +107,7 @@ impl State {
         let sessions = self.sessions.iter().map(|(id, session)| {
             let snapshot = SessionSnapshot {
                 node: session.node.clone(),
-                heartbeat_bound_ms: session.heartbeat_bound_ms,
+                session_timeout_ms: session.session_timeout_ms,
                 last_heartbeat_ms: session.last_heartbeat_ms,
             };
             (*id, snapshot)

@@ -40,7 +40,7 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) node: String,
-    pub(super) heartbeat_bound_ms: u64,
+    pub(super) session_timeout_ms: u64,
     pub(super) last_heartbeat_ms: u64,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Weak};
 
-use durable_core::provider::{Interest, ProviderError, SessionId, WakeSeq};
+use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeTopic};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
 
@@ -78,14 +78,14 @@ impl State {
     pub(super) fn look_or_leave_bell(
         &mut self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
         bell: &Arc<Notify>,
     ) -> Result<Option<WakeSeq>, ProviderError> {
         if let Some(session) = session {
             self.live_session(session)?;
         }
-        let topics = topics(session, interest);
+        let topics = topics(session, topic);
         if topics
             .iter()
             .any(|topic| self.wake.has_changed(topic, seen))
@@ -99,15 +99,15 @@ impl State {
     }
 }
 
-fn topics(session: Option<SessionId>, interest: &Interest) -> Vec<Topic> {
-    match interest {
-        Interest::Instances => [Topic::FreeInstances]
+fn topics(session: Option<SessionId>, topic: &WakeTopic) -> Vec<Topic> {
+    match topic {
+        WakeTopic::Instances => [Topic::FreeInstances]
             .into_iter()
             .chain(session.map(Topic::Session))
             .collect(),
-        Interest::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
-        Interest::Timers => vec![Topic::Timers],
-        Interest::Instance(instance) => vec![Topic::Instance(instance.clone())],
-        Interest::End(instance) => vec![Topic::End(instance.clone())],
+        WakeTopic::Work(queues) => queues.iter().cloned().map(Topic::Work).collect(),
+        WakeTopic::Timers => vec![Topic::Timers],
+        WakeTopic::Instance(instance) => vec![Topic::Instance(instance.clone())],
+        WakeTopic::End(instance) => vec![Topic::End(instance.clone())],
     }
 }

@@ -2,7 +2,7 @@
 
 use durable_core::provider::{
     Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider,
-    ProviderError, Purge, ReadyInstance, Release, SessionId, SessionOptions, TurnCommit,
+    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, TurnCommit,
     WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
@@ -37,7 +37,7 @@ impl Play<'_> {
     pub(super) async fn open(&mut self, node: Node) -> Pair<Answer> {
         let options = || SessionOptions {
             node: node.to_string(),
-            heartbeat_bound_ms: match self.clock {
+            session_timeout_ms: match self.clock {
                 Clock::Virtual => HEARTBEAT_BOUND_MS,
                 Clock::Wall { .. } => 3_600_000,
             },
@@ -333,7 +333,7 @@ impl Play<'_> {
 
     pub(super) async fn purge(&self, max: usize) -> Pair<Answer> {
         let now_ms = self.now_ms();
-        let purge = Purge {
+        let purge = PurgeRequest {
             filter: InstanceFilter::default(),
             max,
         };

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use durable_core::provider::{
     CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Interest, Lease, Message, OutgoingMessage,
-    PoisonedPage, Provider, ProviderError, Purge, PurgeReport, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
+    InstanceFilter, InstancePage, InstanceRecord, Lease, Message, OutgoingMessage, PoisonedPage,
+    Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome,
+    SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic,
     WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
@@ -384,7 +384,7 @@ impl Provider for Link {
             .await
     }
 
-    async fn purge(&self, purge: &Purge, now_ms: u64) -> Result<PurgeReport, ProviderError> {
+    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
         let (now_ms, purge) = (self.at(now_ms), purge.clone());
         let shown = purge.clone();
         let call = call!(purge(purge), |store| store.purge(&purge, now_ms));
@@ -398,10 +398,10 @@ impl Provider for Link {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let news = self.world.store.wait(session, interest, seen).await;
+        let news = self.world.store.wait(session, topic, seen).await;
         let fate = self.life.fate(&self.world, false, false);
         self.life.pass(&self.world, fate.before).await;
         let is_client = self.life.kind == LifeKind::Client;

@@ -3,8 +3,8 @@
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Lease, Message, OutgoingMessage, Purge, ReadyInstance, SendOutcome,
-    SessionId, StartOutcome, TurnCommit,
+    ClaimedWork, CommitOutcome, Lease, Message, OutgoingMessage, PurgeRequest, ReadyInstance,
+    SendOutcome, SessionId, StartOutcome, TurnCommit,
 };
 
 /// An answer of the store.
@@ -66,6 +66,6 @@ pub enum Seen<'a> {
     /// Ended instances were removed.
     Purged {
         /// Which ones.
-        purge: &'a Purge,
+        purge: &'a PurgeRequest,
     },
 }

@@ -288,7 +288,7 @@ fn drawn_options(random: &mut Random) -> RuntimeOptions {
         max_turns: 1 + below(6),
         max_activities: 1 + below(6),
         cached_executions: 1 + below(20),
-        heartbeat_bound: Duration::from_secs(10),
+        session_timeout: Duration::from_secs(10),
         max_crashes: u32::MAX,
         verify_replay: true,
         ..RuntimeOptions::default()

@@ -81,8 +81,8 @@ fault! {
         options: SessionOptions,
         now_ms: u64,
     ) -> Result<SessionId, ProviderError> {
-        let heartbeat_bound_ms = u64::MAX;
-        let options = SessionOptions { heartbeat_bound_ms, ..options };
+        let session_timeout_ms = u64::MAX;
+        let options = SessionOptions { session_timeout_ms, ..options };
         self.store.open_session(options, now_ms).await
     }
 }

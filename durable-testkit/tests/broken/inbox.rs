@@ -59,7 +59,7 @@ fault! {
             && let Ok(left) = self.store.fetch_instances(session, 100, 0).await
         {
             let leases = left.instances.iter().map(|ready| ready.lease.clone());
-            let releases = leases.map(|lease| Release::of(lease).not_before(u64::MAX));
+            let releases = leases.map(|lease| Release::new(lease).not_before(u64::MAX));
             let _ = self.store.release(releases.collect(), 0).await;
         }
         answers

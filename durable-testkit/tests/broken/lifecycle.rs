@@ -132,7 +132,7 @@ fault! {
         let session = self.store.open_session(options, now_ms).await?;
         let ready = self.store.fetch_instances(session, 1, now_ms).await?;
         let leases = ready.instances.into_iter().map(|it| it.lease);
-        let releases = leases.map(|lease| Release::of(lease).not_before(u64::MAX));
+        let releases = leases.map(|lease| Release::new(lease).not_before(u64::MAX));
         self.store.release(releases.collect(), now_ms).await?;
         Ok(outcome)
     }

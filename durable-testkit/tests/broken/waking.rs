@@ -4,7 +4,7 @@ use std::future;
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    IdReuse, Interest, Message, Provider, ProviderError, SessionId, StartOutcome, WakeSeq,
+    IdReuse, Message, Provider, ProviderError, SessionId, StartOutcome, WakeSeq, WakeTopic,
 };
 
 use super::fault;
@@ -15,11 +15,11 @@ fault! {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         _seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let seen = self.store.fire_timers(0, 0).await?.seen;
-        self.store.wait(session, interest, seen).await
+        self.store.wait(session, topic, seen).await
     }
 }
 
@@ -29,13 +29,13 @@ fault! {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        if *interest == Interest::Instances {
+        if *topic == WakeTopic::Instances {
             future::pending::<()>().await;
         }
-        self.store.wait(session, interest, seen).await
+        self.store.wait(session, topic, seen).await
     }
 }
 
@@ -45,14 +45,14 @@ fault! {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let interest = match interest {
-            Interest::Work(queues) => Interest::Work(queues[..1].to_vec()),
+        let topic = match topic {
+            WakeTopic::Work(queues) => WakeTopic::Work(queues[..1].to_vec()),
             other => other.clone(),
         };
-        self.store.wait(session, &interest, seen).await
+        self.store.wait(session, &topic, seen).await
     }
 }
 
@@ -62,10 +62,10 @@ fault! {
     async fn wait(
         &self,
         _session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        self.store.wait(None, interest, seen).await
+        self.store.wait(None, topic, seen).await
     }
 }
 
@@ -75,13 +75,13 @@ fault! {
     async fn wait(
         &self,
         session: Option<SessionId>,
-        interest: &Interest,
+        topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        if matches!(interest, Interest::End(_)) {
+        if matches!(topic, WakeTopic::End(_)) {
             future::pending::<()>().await;
         }
-        self.store.wait(session, interest, seen).await
+        self.store.wait(session, topic, seen).await
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) const RECORDINGS: &[Recording] = &[
                 .unwrap();
             waits(&approval, 4).await;
             approval
-                .raise_as("m1", examples::DECISION, &true)
+                .raise_with_id("m1", examples::DECISION, &true)
                 .await
                 .unwrap();
             assert!(approval.wait().await.unwrap());
@@ -233,9 +233,9 @@ pub(crate) fn record_with(registry: Registry, recording: &Recording) -> Vec<Hist
         .unwrap();
     tokio.block_on(async {
         let store = Arc::new(MemoryProvider::new());
-        // Heartbeats are of no interest, and a month has many.
+        // Heartbeats are of no topic, and a month has many.
         let options = RuntimeOptions {
-            heartbeat_bound: Duration::from_secs(365 * 86_400),
+            session_timeout: Duration::from_secs(365 * 86_400),
             ..RuntimeOptions::default()
         };
         let node = Runtime::shared_builder(store.clone(), registry)

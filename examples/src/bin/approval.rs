@@ -46,7 +46,7 @@ async fn main() -> ExampleResult {
     };
     // With an id of its own the event can be sent again and counts once.
     answered
-        .raise_as("decision-of-grace", DECISION, &decision)
+        .raise_with_id("decision-of-grace", DECISION, &decision)
         .await?;
     println!("{}", answered.wait().await?);
 

@@ -52,7 +52,7 @@ async fn run_node(url: &str) -> Result<(), Box<dyn Error>> {
         .activity(SHIP, work)
         .build()?;
     let options = RuntimeOptions {
-        heartbeat_bound: LEASE,
+        session_timeout: LEASE,
         ..RuntimeOptions::default()
     };
     let node = Runtime::builder(provider, registry).options(options);

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, Purge, ReadyInstance, StatusKind,
-    TurnCommit, WorkKey, WorkResult,
+    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PurgeRequest, ReadyInstance,
+    StatusKind, TurnCommit, WorkKey, WorkResult,
 };
 use durable_core::{ExecutionId, HistoryEntry, InstanceId};
 
@@ -171,7 +171,7 @@ impl Life<'_> {
             Call::LastTurn => self.last_turn().await?,
             Call::Purge => {
                 let filter = InstanceFilter::default();
-                let purge = Purge { filter, max: 9 };
+                let purge = PurgeRequest { filter, max: 9 };
                 env.provider().purge(&purge, env.now_ms()).await?;
                 self.facts.instances.remove("a");
             }

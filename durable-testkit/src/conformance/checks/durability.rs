@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, Purge, StartOutcome, StatusKind,
+    CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, PurgeRequest, StartOutcome, StatusKind,
     WakeSeq, WorkResult,
 };
 use durable_core::{EventId, ExecutionId};
@@ -213,7 +213,7 @@ async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> Checked {
 async fn execution_ids_rise_across_purge_and_crash(env: Env) -> Checked {
     let node = env.node().await?;
     node.begin("a", |turn| turn.completed("1")).await?;
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 10,
     };

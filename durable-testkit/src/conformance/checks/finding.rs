@@ -2,7 +2,7 @@
 //! came after its `seen`.
 
 use durable_core::provider::{
-    IdReuse, InstanceStatus, Interest, ProviderError, StartOutcome, WakeSeq, WorkResult,
+    IdReuse, InstanceStatus, ProviderError, StartOutcome, WakeSeq, WakeTopic, WorkResult,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -45,7 +45,7 @@ async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.raise("a", "m1").await?;
     is_told(&env, "a session that waits for instances", waiting).await?;
     node.take("a").await?;
@@ -55,7 +55,7 @@ async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
 async fn a_start_ends_a_wait(env: Env) -> Checked {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.start("a").await?;
     is_told(&env, "a session that waits for instances", waiting).await?;
     node.take("a").await?;
@@ -67,7 +67,7 @@ async fn a_released_instance_ends_a_wait(env: Env) -> Checked {
     env.start("a").await?;
     let ready = holder.take("a").await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     holder.release(&ready, None).await?;
     is_told(&env, "a session that waits for instances", waiting).await?;
     node.take("a").await?;
@@ -79,7 +79,7 @@ async fn a_resumed_instance_ends_a_wait(env: Env) -> Checked {
     env.start("a").await?;
     env.suspend("a").await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.resume("a").await?;
     is_told(&env, "a session that waits for instances", waiting).await?;
     node.take("a").await?;
@@ -93,9 +93,9 @@ async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> Checked {
     })
     .await?;
     let seen = seen_no_instance(&heir).await?;
-    let for_instances = begin_wait(&heir, Interest::Instances, seen).await;
+    let for_instances = begin_wait(&heir, WakeTopic::Instances, seen).await;
     let seen = heir.fetch_work_from(&[None], 1).await?.seen;
-    let for_work = begin_wait(&heir, Interest::Work(vec![None]), seen).await;
+    let for_work = begin_wait(&heir, WakeTopic::Work(vec![None]), seen).await;
     env.time.pass_short().await;
     heir.cancelled_work().await?;
     is_told(&env, "a session that waits for instances", for_instances).await?;
@@ -116,14 +116,14 @@ async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> Che
         .begin("a", |turn| turn.activity("charge").timer(far_ms))
         .await?;
     env.raise("a", "m1").await?;
-    for (interest, seen) in [
-        (Interest::Instances, instances),
-        (Interest::Work(vec![None]), work),
-        (Interest::Timers, timers),
-        (Interest::Instance("a".into()), WakeSeq::default()),
+    for (topic, seen) in [
+        (WakeTopic::Instances, instances),
+        (WakeTopic::Work(vec![None]), work),
+        (WakeTopic::Timers, timers),
+        (WakeTopic::Instance("a".into()), WakeSeq::default()),
     ] {
-        let what = format!("a wait for {interest:?}");
-        let wait = env.provider().wait(Some(node.session), &interest, seen);
+        let what = format!("a wait for {topic:?}");
+        let wait = env.provider().wait(Some(node.session), &topic, seen);
         env.within_patience(&what, wait).await??;
     }
     Ok(())
@@ -134,7 +134,7 @@ async fn new_work_ends_a_wait_for_its_queue(env: Env) -> Checked {
     let queues = vec![None, Some(Name::from("gpu")), Some("other".into())];
     for queue in &queues[..2] {
         let seen = worker.fetch_work_from(&queues, 1).await?.seen;
-        let waiting = begin_wait(&worker, Interest::Work(queues.clone()), seen).await;
+        let waiting = begin_wait(&worker, WakeTopic::Work(queues.clone()), seen).await;
         let id = format!("instance of {queue:?}");
         node.begin(&id, |turn| turn.activity_on(queue.clone(), "charge", "{}"))
             .await?;
@@ -151,7 +151,7 @@ async fn handed_back_work_ends_a_wait(env: Env) -> Checked {
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
     let seen = second.fetch_work_from(&[None], 1).await?.seen;
-    let waiting = begin_wait(&second, Interest::Work(vec![None]), seen).await;
+    let waiting = begin_wait(&second, WakeTopic::Work(vec![None]), seen).await;
     let back = WorkResult::HandedBack {
         not_before_ms: None,
     };
@@ -166,7 +166,7 @@ async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> Checked {
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
     let seen = second.fetch_work_from(&[None], 1).await?.seen;
-    let waiting = begin_wait(&second, Interest::Work(vec![None]), seen).await;
+    let waiting = begin_wait(&second, WakeTopic::Work(vec![None]), seen).await;
     let not_before_ms = env.far_ms().await?;
     first
         .settle_held(&work, WorkResult::Retry { not_before_ms })
@@ -186,7 +186,7 @@ async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> Checked {
     env.start("a").await?;
     let ready = holder.take("a").await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     let not_before_ms = env.soon_ms().await?;
     holder.release(&ready, Some(not_before_ms)).await?;
     let what = "a session that waits for instances, of a new due time";
@@ -201,7 +201,7 @@ async fn an_earlier_timer_ends_a_wait(env: Env) -> Checked {
     node.begin("a", |turn| turn.timer(far_ms)).await?;
     let fired = env.provider().fire_timers(1, env.now_ms()).await?;
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms))?;
-    let waiting = begin_wait(&node, Interest::Timers, fired.seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Timers, fired.seen).await;
     node.begin("b", |turn| turn.timer(far_ms - 1)).await?;
     is_told(&env, "who waits for timers", waiting).await?;
     let fired = env.provider().fire_timers(1, env.now_ms()).await?;
@@ -210,11 +210,11 @@ async fn an_earlier_timer_ends_a_wait(env: Env) -> Checked {
 
 async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
     let node = env.node().await?;
-    let interest = Interest::Instance("a".into());
+    let topic = WakeTopic::Instance("a".into());
     let mut seen = WakeSeq::default();
     let mut turn = None;
     for change in ["started", "running", "status", "execution", "completed"] {
-        let waiting = begin_wait_of(env.provider(), None, interest.clone(), seen).await;
+        let waiting = begin_wait_of(env.provider(), None, topic.clone(), seen).await;
         let next = turn
             .as_ref()
             .map(|turn| TurnBuilder::after(turn, env.now_ms()).keeping_the_lease());
@@ -254,7 +254,7 @@ async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
     for status in ends {
         let id = InstanceId::from(status.kind().to_string());
         let seen = seen_by_start(&env, &id, "start").await?;
-        let end = Interest::End(id.clone());
+        let end = WakeTopic::End(id.clone());
         let waiting = begin_wait_of(env.provider(), None, end, seen).await;
         let ready = node.take(&id).await?;
         let mut turn = node.first_turn(&ready).completed("1").build();
@@ -274,9 +274,9 @@ async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> Checked {
         let ready = node.take(&id).await?;
         node.commit_done(node.first_turn(&ready).completed("1").build())
             .await?;
-        for interest in [Interest::End(id.clone()), Interest::Instance(id.clone())] {
-            let what = format!("a wait for {interest:?} that began after the end");
-            let wait = env.provider().wait(None, &interest, seen);
+        for topic in [WakeTopic::End(id.clone()), WakeTopic::Instance(id.clone())] {
+            let what = format!("a wait for {topic:?} that began after the end");
+            let wait = env.provider().wait(None, &topic, seen);
             env.within_patience(&what, wait).await??;
         }
     }
@@ -307,10 +307,10 @@ async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
         env.raise("a", &format!("m{number}")).await?;
         let wait = node
             .provider
-            .wait(Some(node.session), &Interest::Instances, seen);
+            .wait(Some(node.session), &WakeTopic::Instances, seen);
         seen = env.within_patience("the end of a wait", wait).await??;
     }
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.raise("a", "last").await?;
     is_told(&env, "the holder of an instance with a message", waiting).await?;
     ensure_eq("messages", node.take("a").await?.messages.len(), 6)
@@ -320,7 +320,7 @@ async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
-    let dropped = begin_wait(&node, Interest::Instances, seen).await;
+    let dropped = begin_wait(&node, WakeTopic::Instances, seen).await;
     dropped.abort();
     let cancelled = dropped.await.is_err_and(|error| error.is_cancelled());
     env.raise("a", "m1").await?;
@@ -329,7 +329,7 @@ async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
     }
     let wait = node
         .provider
-        .wait(Some(node.session), &Interest::Instances, seen);
+        .wait(Some(node.session), &WakeTopic::Instances, seen);
     env.within_patience("the end of a second wait", wait)
         .await??;
     Ok(())
@@ -340,7 +340,7 @@ async fn every_waiting_session_is_told(env: Env) -> Checked {
     for _ in 0..5 {
         let node = env.node().await?;
         let seen = seen_no_instance(&node).await?;
-        waits.push(begin_wait(&node, Interest::Instances, seen).await);
+        waits.push(begin_wait(&node, WakeTopic::Instances, seen).await);
     }
     env.start("a").await?;
     for waiting in waits {
@@ -352,7 +352,7 @@ async fn every_waiting_session_is_told(env: Env) -> Checked {
 async fn a_session_that_ends_ends_its_waits(env: Env) -> Checked {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     node.close().await?;
     let what = "a wait of a session that was closed";
     let ended = env.within_patience(what, waiting).await?;
@@ -371,7 +371,7 @@ async fn another_handle_is_told_of_messages(env: Env) -> Checked {
     let there = env.node_on(env.second_handle().await).await?;
     there.begin("a", TurnBuilder::keeping_the_lease).await?;
     let seen = seen_no_instance(&there).await?;
-    let waiting = begin_wait(&there, Interest::Instances, seen).await;
+    let waiting = begin_wait(&there, WakeTopic::Instances, seen).await;
     env.raise("a", "m1").await?;
     is_told(&env, "the holder on another handle", waiting).await?;
     there.take("a").await?;
@@ -382,7 +382,7 @@ async fn another_handle_is_told_of_work(env: Env) -> Checked {
     let here = env.node().await?;
     let there = env.node_on(env.second_handle().await).await?;
     let seen = there.fetch_work_from(&[None], 1).await?.seen;
-    let waiting = begin_wait(&there, Interest::Work(vec![None]), seen).await;
+    let waiting = begin_wait(&there, WakeTopic::Work(vec![None]), seen).await;
     here.begin("a", |turn| turn.activity("charge")).await?;
     is_told(&env, "a worker on another handle", waiting).await?;
     there.take_work().await?;
@@ -390,15 +390,15 @@ async fn another_handle_is_told_of_work(env: Env) -> Checked {
 }
 
 async fn another_handle_is_told_of_a_change(env: Env) -> Checked {
-    another_handle_is_told(env, Interest::Instance("a".into())).await
+    another_handle_is_told(env, WakeTopic::Instance("a".into())).await
 }
 
 async fn another_handle_is_told_of_an_end(env: Env) -> Checked {
-    another_handle_is_told(env, Interest::End("a".into())).await
+    another_handle_is_told(env, WakeTopic::End("a".into())).await
 }
 
 /// Demands that who waits for this on another handle sees the end of the instance `a`.
-async fn another_handle_is_told(env: Env, interest: Interest) -> Checked {
+async fn another_handle_is_told(env: Env, topic: WakeTopic) -> Checked {
     let here = env.node().await?;
     let there = env.second_handle().await;
     let (turn, _) = here.begin("a", TurnBuilder::keeping_the_lease).await?;
@@ -410,7 +410,7 @@ async fn another_handle_is_told(env: Env, interest: Interest) -> Checked {
             if record.is_some_and(|record| record.status.kind().is_ended()) {
                 return Checked::Ok(());
             }
-            seen = there.wait(None, &interest, seen).await?;
+            seen = there.wait(None, &topic, seen).await?;
         }
     });
     here.commit_done(last.build()).await?;

@@ -2,7 +2,7 @@
 //! its removal.
 
 use durable_core::provider::{
-    CommitOutcome, InstanceFilter, InstanceStatus, Purge, Release, SendOutcome, StatusKind,
+    CommitOutcome, InstanceFilter, InstanceStatus, PurgeRequest, Release, SendOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
@@ -113,7 +113,7 @@ async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env)
     env.resume("a").await?;
     let missing = Failure::new(FailureKind::NotRegistered, "no node has version 9");
     let ready = node.take("a").await?;
-    let lost = Release::of(ready.lease.clone()).blocked(missing.clone());
+    let lost = Release::new(ready.lease.clone()).blocked(missing.clone());
     node.give_back(lost.clone()).await?;
     let record = env.record("a").await?;
     ensure_eq("what blocks it", record.blocked.as_ref(), Some(&missing))?;
@@ -306,8 +306,8 @@ async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env)
     ensure_eq("the status", status, StatusKind::Completed)
 }
 
-fn everything(max: usize) -> Purge {
-    Purge {
+fn everything(max: usize) -> PurgeRequest {
+    PurgeRequest {
         filter: InstanceFilter::default(),
         max,
     }
@@ -394,7 +394,7 @@ async fn a_purge_removes_what_its_filter_means(env: Env) -> Checked {
     for id in ["old-1", "old-2", "new-1"] {
         node.begin(id, |turn| turn.completed("1")).await?;
     }
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter {
             id_prefix: Some("old".into()),
             ..InstanceFilter::default()

@@ -1,6 +1,6 @@
 //! Promise 10: reads can page, and what is there all the time is read once.
 
-use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, Purge, StatusKind};
+use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, PurgeRequest, StatusKind};
 use durable_core::{EventId, Failure, InstanceId};
 
 use super::super::check::{Check, check};
@@ -273,7 +273,7 @@ async fn a_list_that_changes_has_what_stays_once(env: Env) -> Checked {
             node.commit_done(turn.build()).await?;
         }
     }
-    let ended = Purge {
+    let ended = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 2,
     };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use durable_core::provider::{CommitOutcome, Interest, ProviderError, WakeSeq};
+use durable_core::provider::{CommitOutcome, ProviderError, WakeSeq, WakeTopic};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
@@ -90,7 +90,7 @@ async fn a_closed_session_is_lost(env: Env) -> Checked {
     let answer = env.provider().fetch_work(session, &[None], 1, now_ms).await;
     ensure_eq("a fetch of work", answer.err(), lost.clone())?;
     let provider = env.provider();
-    let wait = provider.wait(Some(session), &Interest::Instances, WakeSeq::default());
+    let wait = provider.wait(Some(session), &WakeTopic::Instances, WakeSeq::default());
     let answer = env.within_patience("the end of a wait", wait).await?;
     ensure_eq("a wait", answer.err(), lost)
 }

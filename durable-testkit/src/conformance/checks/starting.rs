@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     ExecutionRecord, IdReuse, InstanceFilter, InstanceStatus, MessageBody, OutgoingMessage,
-    ProviderError, Purge, StartOutcome, StatusKind, WakeSeq,
+    ProviderError, PurgeRequest, StartOutcome, StatusKind, WakeSeq,
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::task::JoinSet;
@@ -264,7 +264,7 @@ async fn a_start_of_a_commit_for_a_taken_id_is_a_message(env: Env) -> Checked {
 }
 
 async fn purge_all(env: &Env) -> Checked {
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 100,
     };

@@ -1,7 +1,7 @@
 //! Promise 5: a message for a held instance wakes its holder, and a released
 //! instance with a message in its inbox is ready.
 
-use durable_core::provider::{Interest, WorkResult};
+use durable_core::provider::{WakeTopic, WorkResult};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
@@ -33,7 +33,7 @@ async fn a_message_wakes_the_holder(env: Env) -> Checked {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.raise("a", "m1").await?;
     is_told(&env, "the holder of an instance with a message", waiting).await?;
     ensure_eq(
@@ -50,7 +50,7 @@ async fn a_message_of_a_commit_wakes_the_holder(env: Env) -> Checked {
     let sender = env.node().await?;
     let ready = sender.take("b").await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     let turn = sender.first_turn(&ready).message("a", event_message("m1"));
     sender.commit_done(turn.build()).await?;
     is_told(&env, "the holder of an instance with a message", waiting).await?;
@@ -68,7 +68,7 @@ async fn a_work_result_wakes_the_holder(env: Env) -> Checked {
     let worker = env.node().await?;
     let work = worker.take_work().await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     let done = WorkResult::Finished(Ok("1".into()));
     worker.settle_held(&work, done).await?;
     is_told(&env, "the holder of an instance with a result", waiting).await?;
@@ -81,7 +81,7 @@ async fn a_fired_timer_wakes_the_holder(env: Env) -> Checked {
     node.begin("a", |turn| turn.timer(due_ms).keeping_the_lease())
         .await?;
     let seen = seen_no_instance(&node).await?;
-    let waiting = begin_wait(&node, Interest::Instances, seen).await;
+    let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     let fired = env.provider().fire_timers(1, env.now_ms()).await?.fired;
     ensure_eq("fired timers", fired, 1)?;
     is_told(&env, "the holder of an instance with a timer", waiting).await?;

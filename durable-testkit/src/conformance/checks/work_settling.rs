@@ -2,7 +2,7 @@
 //! stored, its retry scheduled, its cancellation, or set aside as poison.
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PoisonedWork, Purge, WorkLease,
+    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PoisonedWork, PurgeRequest, WorkLease,
     WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, Payload};
@@ -345,7 +345,7 @@ async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
         env.poisoned_in_pages(3).await?,
         expected.clone(),
     )?;
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter::default(),
         max: 10,
     };

@@ -117,7 +117,7 @@ async fn saga(client: &SimClient, number: u64) -> Driven {
     }
     unless_ended(
         instance
-            .raise_as(format!("{id}-confirm"), CONFIRM, &is_confirmed)
+            .raise_with_id(format!("{id}-confirm"), CONFIRM, &is_confirmed)
             .await,
     )
 }
@@ -180,7 +180,11 @@ pub(super) async fn raise_items<O>(
         client.sleep(draw_time(client, 5_000)).await;
         let message_id = format!("{}-item-{item}", instance.id());
         for _ in 0..1 + client.below(2) {
-            unless_ended(instance.raise_as(message_id.as_str(), ITEM, &item).await)?;
+            unless_ended(
+                instance
+                    .raise_with_id(message_id.as_str(), ITEM, &item)
+                    .await,
+            )?;
         }
     }
     Ok(())

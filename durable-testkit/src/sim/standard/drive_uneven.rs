@@ -1,7 +1,7 @@
 //! The client of the standard workload, where it meets nodes that differ, and ids
 //! that are used again.
 
-use durable_core::provider::{IdReuse, InstanceFilter, Purge, StatusKind};
+use durable_core::provider::{IdReuse, InstanceFilter, PurgeRequest, StatusKind};
 use durable_runtime::InstanceHandle;
 
 use super::code::{FAN_OUT, PARENT};
@@ -94,7 +94,7 @@ pub(super) async fn purged(client: &SimClient, number: u64) -> Driven {
         unless_ended(instance.terminate("purged").await)?;
     }
     ended(&instance).await?;
-    let purge = Purge {
+    let purge = PurgeRequest {
         filter: InstanceFilter {
             id_prefix: Some(id.clone()),
             ..InstanceFilter::default()
