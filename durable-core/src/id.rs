@@ -209,7 +209,7 @@ impl CommandNumbering {
     }
 }
 
-/// Names one promise for whoever is to resolve it: `instance/execution/Promise(n)`.
+/// Names one promise, for the one who resolves it: `instance/execution/Promise(n)`.
 ///
 /// ```
 /// use durable_core::PromiseToken;

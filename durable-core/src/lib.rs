@@ -4,7 +4,7 @@
 //! it learns and every decision it takes is an [`Event`] in a history; after a crash
 //! the function is run again over that history and goes on where it was. This crate
 //! is what that stands on. It has no clock, no lock, no I/O, no random numbers and no
-//! future executor: time is an argument, and whoever drives it does what it decides.
+//! future executor: time is an argument, and its driver does what it decides.
 //!
 //! # The pieces
 //!

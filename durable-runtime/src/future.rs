@@ -106,7 +106,9 @@ impl Operation {
         match std::mem::replace(&mut self.stage, Stage::Done) {
             Stage::Unpolled(request) => self.first_poll(request, cx),
             Stage::Asked(slot) => self.next_poll(slot, cx),
-            Stage::Refused(failure) => Polled::Settled(Settled::of(Outcome::Failed(failure))),
+            Stage::Refused(failure) => {
+                Polled::Settled(Settled::of(Outcome::Failed(Box::new(failure))))
+            }
             Stage::Done => Polled::Pending,
         }
     }
@@ -170,7 +172,7 @@ impl Operation {
 
 impl Polled {
     fn misused(misuse: Misuse) -> Self {
-        Self::Settled(Settled::of(Outcome::Failed(misuse.to_failure())))
+        Self::Settled(Settled::of(Outcome::Failed(Box::new(misuse.to_failure()))))
     }
 }
 

@@ -122,7 +122,11 @@ macro_rules! record_functions {
 }
 
 record_functions! {
-    /// Encodes a message. It fails only for one that is too large.
+    /// Encodes a message.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     ///
     /// ```
     /// use durable_core::provider::{Message, MessageBody};
@@ -138,16 +142,34 @@ record_functions! {
     /// ```
     encode_message
     /// Decodes what [`encode_message`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_message
     "message" Message, write_message, read_message;
 
-    /// Encodes a work item. It fails only for one that is too large.
+    /// Encodes a work item.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     encode_work_item
     /// Decodes what [`encode_work_item`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_work_item
     "work item" WorkItem, write_work_item, read_work_item;
 
-    /// Encodes a status. It fails only for one that is too large.
+    /// Encodes a status.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     ///
     /// ```
     /// use durable_core::provider::InstanceStatus;
@@ -160,12 +182,26 @@ record_functions! {
     /// ```
     encode_status
     /// Decodes what [`encode_status`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_status
     "status" InstanceStatus, write_status, read_status;
 
-    /// Encodes a failure. It fails only for one that is too large.
+    /// Encodes a failure.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     encode_failure
     /// Decodes what [`encode_failure`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_failure
     "failure" Failure, write_failure, read_failure;
 }

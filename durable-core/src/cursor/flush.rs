@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use super::block::Output;
 use super::compare::as_emitted;
-use super::operation::{Arrived, OpKey};
-use super::place::{Misplaced, is_next, place};
-use super::{Cursor, CursorError, Stage};
+use super::match_block::{Mismatch, is_next, match_block};
+use super::operation::{OpKey, Outcome};
+use super::{Cursor, CursorError, CursorStage};
 use crate::command::{derived_instance, is_to_be_derived};
 use crate::event::{Carried, Event};
 use crate::history::HistoryEntry;
@@ -20,6 +20,12 @@ impl Cursor {
     /// Ends a poll: a grant that was not taken lapses, patch questions are
     /// answered, and what the poll emitted is appended (live) or compared with
     /// the next recorded outputs (replay).
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::Violation`] if the history has something else next,
+    /// [`CursorError::OutOfTurn`] outside of an execution, and the error of a cursor that
+    /// has failed.
     pub fn flush(&mut self) -> Result<(), CursorError> {
         self.check_not_failed()?;
         if let Some(granted) = self.granted.take() {
@@ -28,7 +34,7 @@ impl Cursor {
         if self.block.is_empty() {
             return Ok(());
         }
-        if !matches!(self.stage, Stage::Started) {
+        if !matches!(self.stage, CursorStage::Started) {
             return Err(self.out_of_turn("flush", "outside of an execution"));
         }
         if self.is_cut_off() {
@@ -71,14 +77,14 @@ impl Cursor {
     /// Matches a block with the next recorded outputs; what the history does not
     /// have yet is appended.
     fn find_again(&mut self, outputs: Vec<Output>) -> Result<(), CursorError> {
-        let placement = match place(self.owner(), &outputs, &self.tape) {
-            Ok(placement) => placement,
-            Err(misplaced) => return Err(self.misplaced_output(outputs, &misplaced)),
+        let matched = match match_block(self.owner(), &outputs, &self.tape) {
+            Ok(matched) => matched,
+            Err(mismatch) => return Err(self.mismatched_output(outputs, &mismatch)),
         };
-        for index in placement.recorded {
+        for index in matched.recorded {
             self.pass(outputs[index].operation);
         }
-        let mut new = placement.new.into_iter().peekable();
+        let mut new = matched.new.into_iter().peekable();
         for (index, output) in outputs.into_iter().enumerate() {
             if new.next_if_eq(&index).is_some() {
                 self.append(output);
@@ -150,8 +156,8 @@ impl Cursor {
     }
 
     fn subscribed(&mut self, name: &Name, subscription: EventId) {
-        if let Some(arrival) = self.externals.subscribe(name, subscription) {
-            self.arrive_at(subscription, Arrived::External(Box::new(arrival)));
+        if let Some(event) = self.externals.subscribe(name, subscription) {
+            self.arrive_at(subscription, event);
         }
     }
 
@@ -159,9 +165,9 @@ impl Cursor {
     /// one, or back to their places: oldest first, whatever was dropped first.
     fn return_events(&mut self) {
         let mut returned = self.block.take_returned();
-        returned.sort_by_key(|arrival| arrival.place);
-        for arrival in returned {
-            self.offer(arrival);
+        returned.sort_by_key(|event| event.place);
+        for event in returned {
+            self.offer(event);
         }
     }
 
@@ -185,7 +191,7 @@ impl Cursor {
         answers.sort_by(|a, b| a.0.cmp(&b.0));
         for (_, answer, operation) in answers {
             if let Some(key) = operation {
-                self.operations.arrived(key, Arrived::Patched(answer));
+                self.operations.arrived(key, Outcome::Patched(answer));
             }
         }
     }
@@ -222,9 +228,9 @@ impl Cursor {
         }
     }
 
-    fn misplaced_output(&mut self, mut outputs: Vec<Output>, misplaced: &Misplaced) -> CursorError {
-        let code = outputs.swap_remove(misplaced.output).event;
-        self.violation(Some(code), misplaced.distance, misplaced.difference)
+    fn mismatched_output(&mut self, mut outputs: Vec<Output>, mismatch: &Mismatch) -> CursorError {
+        let code = outputs.swap_remove(mismatch.output).event;
+        self.violation(Some(code), mismatch.distance, mismatch.difference)
     }
 
     /// Code and history part at the recorded event at this distance.

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::external::{Externals, RecentMessages};
-use super::operation::{Arrived, OpKey, Subject};
-use super::{Cursor, CursorError, Stage};
+use super::operation::{OpKey, OperationKind, Outcome};
+use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
 use crate::event::{Carried, Event, EventKind, UnreadEvent};
 use crate::failure::Failure;
@@ -74,6 +74,12 @@ impl Cursor {
     ///
     /// The step before it must have emitted all that is recorded of it: an
     /// output that still lies ahead is a violation.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::Violation`] if the code did less than is recorded,
+    /// [`CursorError::Corrupt`] for a completion that names nothing that is open,
+    /// [`CursorError::OutOfTurn`] within a step, and the error of a cursor that has failed.
     pub fn advance(&mut self) -> Result<Advance, CursorError> {
         self.check_not_failed()?;
         if !self.step_is_over() {
@@ -85,7 +91,7 @@ impl Cursor {
         let Some(next) = self.tape.front() else {
             self.abandoned.clear();
             return Ok(match self.stage {
-                Stage::Ended => Advance::Ended,
+                CursorStage::Ended => Advance::Ended,
                 _ => Advance::Live,
             });
         };
@@ -120,6 +126,11 @@ impl Cursor {
     /// Appends a new input at this time of the store. Its `event_id` is given here.
     ///
     /// An input that says nothing to this execution is dropped without a trace.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::OutOfTurn`] in replay, within a step, before the start or for an
+    /// event that is no input, and the error of a cursor that has failed.
     pub fn deliver(&mut self, mut event: Event, now_ms: u64) -> Result<Delivery, CursorError> {
         self.check_not_failed()?;
         if self.is_replaying() {
@@ -131,7 +142,8 @@ impl Cursor {
         if let Some(reason) = self.reason_to_drop(&event) {
             return Ok(Delivery::Dropped(reason));
         }
-        if matches!(self.stage, Stage::Unstarted) && event.kind() != EventKind::OrchestrationStarted
+        if matches!(self.stage, CursorStage::Unstarted)
+            && event.kind() != EventKind::OrchestrationStarted
         {
             return Err(self.out_of_turn("deliver", "before the execution was started"));
         }
@@ -173,7 +185,7 @@ impl Cursor {
         }
         match event {
             Event::OrchestrationStarted { .. } => {
-                matches!(self.stage, Stage::Started).then_some(DropReason::AlreadyStarted)
+                matches!(self.stage, CursorStage::Started).then_some(DropReason::AlreadyStarted)
             }
             Event::ExternalEvent { message_id, .. } => self
                 .recent_messages
@@ -185,8 +197,8 @@ impl Cursor {
                 .then_some(DropReason::AlreadyCancelled),
             _ => match (event.source_event_id(), event.kind().source_kind()) {
                 (Some(source), Some(kind)) => {
-                    let open = self.open_subject(source);
-                    let is_open = open.is_some_and(|(_, s)| s.scheduling_kind() == Some(kind));
+                    let open = self.open_operation(source);
+                    let is_open = open.is_some_and(|(_, o)| o.scheduling_kind() == Some(kind));
                     (!is_open).then_some(DropReason::NotOpen)
                 }
                 _ => None,
@@ -195,14 +207,14 @@ impl Cursor {
     }
 
     /// The open operation that this event scheduled.
-    fn open_subject(&self, scheduling_event: EventId) -> Option<(OpKey, &Subject)> {
+    fn open_operation(&self, scheduling_event: EventId) -> Option<(OpKey, &OperationKind)> {
         let key = self.operations.open_at(scheduling_event)?;
-        Some((key, self.operations.subject(key)?))
+        Some((key, self.operations.kind(key)?))
     }
 
     /// The execution begins with what the one before it left behind.
     fn start(&mut self, carried: &Carried) {
-        self.stage = Stage::Started;
+        self.stage = CursorStage::Started;
         self.state = carried.state.iter().cloned().collect();
         self.custom_status.clone_from(&carried.custom_status);
         self.cancel_reason.clone_from(&carried.cancel_reason);
@@ -248,14 +260,14 @@ impl Cursor {
         &mut self,
         completion: &Event,
         source_event_id: EventId,
-        value: Arrived,
+        value: Outcome,
     ) -> Result<(), HistoryFault> {
         let Some(expected) = completion.kind().source_kind() else {
             return Ok(());
         };
-        let found = match self.open_subject(source_event_id) {
-            Some((key, subject)) if subject.scheduling_kind() == Some(expected) => {
-                if let Subject::Promise(number) = *subject {
+        let found = match self.open_operation(source_event_id) {
+            Some((key, kind)) if kind.scheduling_kind() == Some(expected) => {
+                if let OperationKind::Promise(number) = *kind {
                     self.promises.remove(&number);
                 }
                 self.operations.arrived(key, value);
@@ -287,8 +299,8 @@ impl Cursor {
 
     fn receive(&mut self, event: UnreadEvent) {
         self.recent_messages.remember(event.message_id.clone());
-        let arrival = self.externals.arrive(event);
-        self.offer(arrival);
+        let event = self.externals.arrive(event);
+        self.offer(event);
     }
 
     /// Closes what is open as if it were dropped, and resolves it to a
@@ -297,12 +309,12 @@ impl Cursor {
         self.cancel_reason.get_or_insert_with(|| reason.into());
         let open: Vec<_> = self.operations.open().collect();
         for (event_id, key) in open {
-            let Some(subject) = self.operations.subject(key).cloned() else {
+            let Some(kind) = self.operations.kind(key).cloned() else {
                 continue;
             };
-            self.close_open(&subject, event_id);
+            self.close_open(&kind, event_id);
             let failure = Box::new(Failure::cancelled(reason));
-            self.operations.arrived(key, Arrived::Failed(failure));
+            self.operations.arrived(key, Outcome::Failed(failure));
         }
     }
 
@@ -315,7 +327,7 @@ impl Cursor {
 
     /// The execution is over: what is still open ends without a trace.
     pub(super) fn end(&mut self) {
-        self.stage = Stage::Ended;
+        self.stage = CursorStage::Ended;
         self.operations.clear();
         self.externals = Externals::default();
         self.recent_messages = RecentMessages::default();
@@ -328,17 +340,17 @@ impl Cursor {
 }
 
 /// What a completion brings.
-fn value_of(completion: &Event) -> Option<Arrived> {
+fn value_of(completion: &Event) -> Option<Outcome> {
     match completion {
         Event::ActivityCompleted { result: value, .. }
         | Event::SubOrchestrationCompleted { result: value, .. }
-        | Event::PromiseResolved { value, .. } => Some(Arrived::Value(value.clone())),
+        | Event::PromiseResolved { value, .. } => Some(Outcome::Value(value.clone())),
         Event::ActivityFailed { failure, .. }
         | Event::SubOrchestrationFailed { failure, .. }
         | Event::PromiseRejected { failure, .. } => {
-            Some(Arrived::Failed(Box::new(failure.clone())))
+            Some(Outcome::Failed(Box::new(failure.clone())))
         }
-        Event::TimerFired { .. } => Some(Arrived::Fired),
+        Event::TimerFired { .. } => Some(Outcome::Fired),
         _ => None,
     }
 }

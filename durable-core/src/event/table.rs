@@ -134,7 +134,7 @@ events! {
         version: Version,
         /// What it was started with.
         input: Payload,
-        /// Who waits for it, if it is a sub-orchestration.
+        /// The parent that waits for it, if it is a sub-orchestration.
         parent: Option<Parent>,
         /// What the execution before it left behind.
         carried: Carried,
@@ -202,8 +202,8 @@ events! {
         name: Name,
     }
 
-    /// Somebody raised an event. It is matched by name: whoever raises it knows
-    /// no event ids.
+    /// A client or another instance raised an event. It is matched by name: the
+    /// sender knows no event ids.
     10 Input ExternalEvent {
         /// The name it was raised with.
         name: Name,
@@ -291,7 +291,7 @@ events! {
         number: u64,
     }
 
-    /// Somebody resolved a promise.
+    /// A promise was resolved.
     20 Input PromiseResolved {
         /// Its `PromiseCreated`.
         source_event_id: EventId,
@@ -299,7 +299,7 @@ events! {
         value: Payload,
     }
 
-    /// Somebody rejected a promise.
+    /// A promise was rejected.
     21 Input PromiseRejected {
         /// Its `PromiseCreated`.
         source_event_id: EventId,
@@ -337,7 +337,7 @@ events! {
         patch_id: Name,
     }
 
-    /// Somebody asked the execution to stop. It decides itself how.
+    /// A client or the parent asked the execution to stop. The code decides how.
     26 Input OrchestrationCancelRequested {
         /// Why.
         reason: String,

@@ -4,7 +4,7 @@
 //! Everything that a caller hands in is measured; reasons and failure messages
 //! are measured as payloads. Nothing is measured that the store made itself, and
 //! nothing here knows how often or when a provider asks: it asks once per call,
-//! before anything is written.
+//! before it writes anything.
 
 use super::commit::{InstanceUpdate, TurnCommit};
 use super::lease::Release;
@@ -24,6 +24,10 @@ type Checked = Result<(), LimitError>;
 impl Limits {
     /// Checks everything in a turn: its events, its work, its messages and what it
     /// says of its instance.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_turn(&self, turn: &TurnCommit) -> Result<(), LimitError> {
         let next = turn.next_execution.iter().flat_map(|next| &next.events);
         for entry in turn.events.iter().chain(next) {
@@ -39,6 +43,10 @@ impl Limits {
     }
 
     /// Checks a message and the id of the instance that it is for.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     ///
     /// ```
     /// use durable_core::provider::{Message, MessageBody};
@@ -78,12 +86,20 @@ impl Limits {
     }
 
     /// Checks what is said of an instance that is given back.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_release(&self, release: &Release) -> Result<(), LimitError> {
         let blocked = release.blocked.as_ref();
         blocked.map_or(Ok(()), |blocked| self.check_failure(blocked))
     }
 
     /// Checks what became of a work item.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_work_result(&self, result: &WorkResult) -> Result<(), LimitError> {
         match result {
             WorkResult::Finished(result) => check_result(self, result),
@@ -93,6 +109,10 @@ impl Limits {
     }
 
     /// Checks a failure: its kind, its message and its details.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_failure(&self, failure: &Failure) -> Result<(), LimitError> {
         if let FailureKind::Application(kind) = &failure.kind {
             self.check_name("failure kind", kind)?;
@@ -105,6 +125,10 @@ impl Limits {
     }
 
     /// Checks the names and payloads of an event.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_event(&self, event: &Event) -> Result<(), LimitError> {
         match event {
             Event::OrchestrationStarted { name, input, .. } => {

@@ -130,7 +130,7 @@ pub(super) fn value_of<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     match settled.outcome {
         Outcome::Value(value) => payload::decode("result", subject, settled.event_id, &value),
-        Outcome::Failed(failure) => Err(failure),
+        Outcome::Failed(failure) => Err(*failure),
         _ => Err(unexpected(subject)),
     }
 }

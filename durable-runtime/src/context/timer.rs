@@ -74,7 +74,7 @@ impl Future for Sleep {
         this.operation
             .poll_settled(cx)
             .map(|settled| match settled.outcome {
-                Outcome::Failed(failure) => Err(failure),
+                Outcome::Failed(failure) => Err(*failure),
                 _ => Ok(()),
             })
     }
