@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::failure::{Failure, FailureKind};
+
 /// The largest names and payloads that are accepted.
 ///
 /// ```
@@ -66,6 +68,22 @@ impl Limits {
             });
         }
         Ok(())
+    }
+
+    /// Checks a failure: its kind, its message and its details.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
+    pub fn check_failure(&self, failure: &Failure) -> Result<(), LimitError> {
+        if let FailureKind::Application(kind) = &failure.kind {
+            self.check_name("failure kind", kind)?;
+        }
+        self.check_payload("failure message", &failure.message)?;
+        let details = failure.details.as_ref();
+        details.map_or(Ok(()), |details| {
+            self.check_payload("failure details", details)
+        })
     }
 }
 

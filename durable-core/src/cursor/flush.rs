@@ -5,14 +5,12 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::block::Output;
-use super::compare::as_emitted;
 use super::match_block::{Mismatch, is_next, match_block};
 use super::operation::{OpKey, Outcome};
 use super::{Cursor, CursorError, CursorStage};
-use crate::command::{derived_instance, is_to_be_derived};
 use crate::event::{Carried, Event};
 use crate::history::HistoryEntry;
-use crate::id::{CommandId, CommandKind, EventId};
+use crate::id::{CommandId, EventId};
 use crate::text::Name;
 use crate::violation::{Difference, Violation};
 
@@ -69,7 +67,7 @@ impl Cursor {
     pub(super) fn spelled_out(&self, found: &[Option<OpKey>]) -> impl Iterator<Item = Output> {
         let recorded = self.tape.outputs().zip(found);
         recorded.map(|(event, operation)| Output {
-            event: as_emitted(self.owner(), event),
+            event: event.unassigned(self.owner()),
             operation: *operation,
         })
     }
@@ -107,13 +105,7 @@ impl Cursor {
             operation,
         } = output;
         let event_id = self.last_event_id.next();
-        event.set_event_id(event_id);
-        if let Event::SubOrchestrationScheduled { instance, .. }
-        | Event::OrchestrationChained { instance, .. } = &mut event
-            && is_to_be_derived(instance)
-        {
-            *instance = derived_instance(&self.instance, self.execution_id, event_id);
-        }
+        event.assign(self.owner(), event_id);
         let recorded_at_ms = self.last_recorded_ms;
         self.recorded(recorded_at_ms, &event, operation);
         self.appended.push(HistoryEntry {
@@ -150,8 +142,33 @@ impl Cursor {
                 self.carried = Some(Box::new(self.carry_over()));
                 self.end();
             }
-            ending if ending.is_terminal() => self.end(),
-            _ => {}
+            Event::OrchestrationCompleted { .. }
+            | Event::OrchestrationFailed { .. }
+            | Event::OrchestrationTerminated { .. } => self.end(),
+            // An open operation is all that there is to say of them.
+            Event::ActivityScheduled { .. }
+            | Event::TimerCreated { .. }
+            | Event::SubOrchestrationScheduled { .. } => {}
+            // They ask something of the world and nothing of the cursor.
+            Event::ActivityCancelRequested { .. }
+            | Event::TimerCancelled { .. }
+            | Event::SubOrchestrationCancelRequested { .. }
+            | Event::OrchestrationChained { .. }
+            | Event::ExternalEventSent { .. }
+            | Event::PromiseResolutionSent { .. } => {}
+            // The code has its answer already.
+            Event::OperationCompleted { .. } | Event::PatchMarked { .. } => {}
+            // No outputs.
+            Event::OrchestrationStarted { .. }
+            | Event::ActivityCompleted { .. }
+            | Event::ActivityFailed { .. }
+            | Event::TimerFired { .. }
+            | Event::ExternalEvent { .. }
+            | Event::SubOrchestrationCompleted { .. }
+            | Event::SubOrchestrationFailed { .. }
+            | Event::PromiseResolved { .. }
+            | Event::PromiseRejected { .. }
+            | Event::OrchestrationCancelRequested { .. } => {}
         }
     }
 
@@ -266,7 +283,7 @@ impl Cursor {
         }
         let recorded = self.tape.get(distance)?;
         numbering.number(&recorded.event).or_else(|| {
-            let kind = CommandKind::of(code?.kind())?;
+            let kind = code?.kind().command_kind()?;
             Some(numbering.upcoming(kind))
         })
     }

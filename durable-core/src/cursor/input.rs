@@ -7,7 +7,7 @@ use super::external::{Externals, RecentMessages};
 use super::operation::{OpKey, OperationKind, Outcome};
 use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
-use crate::event::{Carried, Event, EventKind, UnreadEvent};
+use crate::event::{Brings, Carried, Completion, Event, EventKind, Input, UnreadEvent};
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::EventId;
@@ -112,7 +112,7 @@ impl Cursor {
             return Ok(Advance::Ended);
         }
         self.now_ms = entry.recorded_at_ms;
-        self.accept(event)?;
+        self.accept(event, event.input())?;
         match event.kind() {
             EventKind::OrchestrationStarted => {
                 return Ok(Advance::Started(Box::new(entry.event)));
@@ -139,7 +139,10 @@ impl Cursor {
         if !event.is_input() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "with an event that is no input"));
         }
-        if let Some(reason) = self.reason_to_drop(&event) {
+        let event_id = self.last_event_id.next();
+        event.assign(self.owner(), event_id);
+        let input = event.input();
+        if let Some(reason) = self.reason_to_drop(input) {
             return Ok(Delivery::Dropped(reason));
         }
         if matches!(self.stage, CursorStage::Unstarted)
@@ -150,8 +153,6 @@ impl Cursor {
         if !self.step_is_over() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "before the step was over"));
         }
-        let event_id = self.last_event_id.next();
-        event.set_event_id(event_id);
         let due_ms = match event {
             Event::TimerFired { fire_at_ms, .. } => fire_at_ms,
             _ => 0,
@@ -162,7 +163,7 @@ impl Cursor {
             self.end();
         } else {
             self.now_ms = recorded_at_ms;
-            self.accept(&event)?;
+            self.accept(&event, input)?;
         }
         let is_cancellation = event.kind() == EventKind::OrchestrationCancelRequested;
         if self.appended.capacity() == 0 {
@@ -179,30 +180,27 @@ impl Cursor {
         Ok(Delivery::Accepted)
     }
 
-    fn reason_to_drop(&self, event: &Event) -> Option<DropReason> {
+    fn reason_to_drop(&self, input: Option<Input<'_>>) -> Option<DropReason> {
         if self.has_ended() {
             return Some(DropReason::Ended);
         }
-        match event {
-            Event::OrchestrationStarted { .. } => {
+        match input? {
+            Input::Start(_) => {
                 matches!(self.stage, CursorStage::Started).then_some(DropReason::AlreadyStarted)
             }
-            Event::ExternalEvent { message_id, .. } => self
+            Input::External { message_id, .. } => self
                 .recent_messages
                 .contains(message_id)
                 .then_some(DropReason::DuplicateMessage),
-            Event::OrchestrationCancelRequested { .. } => self
+            Input::Cancel { .. } => self
                 .cancel_reason
                 .is_some()
                 .then_some(DropReason::AlreadyCancelled),
-            _ => match (event.source_event_id(), event.kind().source_kind()) {
-                (Some(source), Some(kind)) => {
-                    let open = self.open_operation(source);
-                    let is_open = open.is_some_and(|(_, o)| o.scheduling_kind() == Some(kind));
-                    (!is_open).then_some(DropReason::NotOpen)
-                }
-                _ => None,
-            },
+            Input::Completion(completion) => {
+                let open = self.open_operation(completion.source_event_id);
+                let kind = open.and_then(|(_, operation)| operation.scheduling_kind());
+                (kind != Some(completion.source_kind)).then_some(DropReason::NotOpen)
+            }
         }
     }
 
@@ -227,50 +225,40 @@ impl Cursor {
     }
 
     /// Takes in an input, recorded or new. A cancellation is to be flushed after it.
-    fn accept(&mut self, input: &Event) -> Result<(), CursorError> {
+    fn accept(&mut self, event: &Event, input: Option<Input<'_>>) -> Result<(), CursorError> {
         match input {
-            Event::OrchestrationStarted { carried, .. } => self.start(carried),
-            Event::ExternalEvent {
+            Some(Input::Start(carried)) => self.start(carried),
+            Some(Input::External {
                 name,
                 data,
                 message_id,
-                ..
-            } => self.receive(UnreadEvent {
+            }) => self.receive(UnreadEvent {
                 name: name.clone(),
                 data: data.clone(),
                 message_id: message_id.clone(),
             }),
-            Event::OrchestrationCancelRequested { reason, .. } => {
-                self.cancel_open_operations(reason);
-            }
-            completion => {
-                if let (Some(source), Some(value)) =
-                    (completion.source_event_id(), value_of(completion))
-                {
-                    self.complete(completion, source, value)
-                        .map_err(|fault| self.corrupt(input.event_id(), input.kind(), fault))?;
-                }
-            }
+            Some(Input::Cancel { reason }) => self.cancel_open_operations(reason),
+            Some(Input::Completion(completion)) => self
+                .complete(event.event_id(), completion)
+                .map_err(|fault| self.corrupt(event.event_id(), event.kind(), fault))?,
+            None => {}
         }
         Ok(())
     }
 
-    /// Gives a completion to the operation that it names.
-    fn complete(
-        &mut self,
-        completion: &Event,
-        source_event_id: EventId,
-        value: Outcome,
-    ) -> Result<(), HistoryFault> {
-        let Some(expected) = completion.kind().source_kind() else {
-            return Ok(());
-        };
+    /// Gives the completion at this position to the operation that it names.
+    fn complete(&mut self, at: EventId, completion: Completion<'_>) -> Result<(), HistoryFault> {
+        let Completion {
+            source_event_id,
+            source_kind: expected,
+            brings,
+        } = completion;
         let found = match self.open_operation(source_event_id) {
             Some((key, kind)) if kind.scheduling_kind() == Some(expected) => {
                 if let OperationKind::Promise(number) = *kind {
                     self.promises.remove(&number);
                 }
-                self.operations.arrived(key, value);
+                self.operations.arrived(key, brings.into());
                 return Ok(());
             }
             Some((_, other)) => other
@@ -282,9 +270,7 @@ impl Cursor {
                     return Ok(());
                 }
                 Some(other) => SourceFault::OtherKind(*other),
-                None if source_event_id >= completion.event_id()
-                    || source_event_id == EventId::UNASSIGNED =>
-                {
+                None if source_event_id >= at || source_event_id == EventId::UNASSIGNED => {
                     SourceFault::NoSuchEvent
                 }
                 None => SourceFault::NotOpen,
@@ -339,18 +325,12 @@ impl Cursor {
     }
 }
 
-/// What a completion brings.
-fn value_of(completion: &Event) -> Option<Outcome> {
-    match completion {
-        Event::ActivityCompleted { result: value, .. }
-        | Event::SubOrchestrationCompleted { result: value, .. }
-        | Event::PromiseResolved { value, .. } => Some(Outcome::Value(value.clone())),
-        Event::ActivityFailed { failure, .. }
-        | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. } => {
-            Some(Outcome::Failed(Box::new(failure.clone())))
+impl From<Brings<'_>> for Outcome {
+    fn from(brings: Brings<'_>) -> Self {
+        match brings {
+            Brings::Value(value) => Self::Value(value.clone()),
+            Brings::Failure(failure) => Self::Failed(Box::new(failure.clone())),
+            Brings::Nothing => Self::Fired,
         }
-        Event::TimerFired { .. } => Some(Outcome::Fired),
-        _ => None,
     }
 }

@@ -9,10 +9,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::block::Output;
-use super::compare::{Owner, is_exact, same_command};
-use super::key::Key;
 use super::tape::Tape;
-use crate::event::Event;
+use crate::event::{Event, EventKey, Owner};
 use crate::violation::Difference;
 
 /// Which recorded outputs the outputs of a block are.
@@ -41,7 +39,7 @@ pub(super) struct Mismatch {
 pub(super) fn is_next(owner: Owner<'_>, outputs: &[Output], tape: &Tape, distance: usize) -> bool {
     (distance..).zip(outputs).all(|(distance, output)| {
         tape.output(distance)
-            .is_some_and(|recorded| is_exact(owner, &output.event, recorded))
+            .is_some_and(|recorded| output.event.is_exact(owner, recorded))
     })
 }
 
@@ -107,17 +105,17 @@ impl<'a> Matching<'a> {
             output_of: vec![None; recorded.len()],
             unmatched: (0..outputs.len()).collect(),
         };
-        matching.by_key(Key::exact);
-        matching.by_key(Key::compared);
+        matching.by_key(EventKey::exact);
+        matching.by_key(EventKey::compared);
         matching.in_order();
         matching
     }
 
-    fn by_key(&mut self, key: fn(Owner<'_>, &'a Event) -> Key<'a>) {
+    fn by_key(&mut self, key: fn(Owner<'_>, &'a Event) -> EventKey<'a>) {
         if self.unmatched.is_empty() {
             return;
         }
-        let mut free: BTreeMap<Key<'a>, VecDeque<usize>> = BTreeMap::new();
+        let mut free: BTreeMap<EventKey<'a>, VecDeque<usize>> = BTreeMap::new();
         for (distance, event) in self.recorded.iter().enumerate() {
             if self.output_of[distance].is_none() {
                 let key = key(self.owner, event);
@@ -147,7 +145,7 @@ impl<'a> Matching<'a> {
     fn try_match(&mut self, index: usize, distance: Option<usize>) {
         let code = &self.outputs[index].event;
         match distance {
-            Some(at) if same_command(self.owner, code, self.recorded[at]).is_ok() => {
+            Some(at) if code.compare(self.owner, self.recorded[at]).is_ok() => {
                 self.output_of[at] = Some(index);
             }
             _ => self.unmatched.push(index),
@@ -165,7 +163,10 @@ fn explain(
     output_of: &[Option<usize>],
 ) -> Mismatch {
     let difference_at = |index: usize, distance: usize| {
-        same_command(owner, &outputs[index].event, recorded[distance]).err()
+        outputs[index]
+            .event
+            .compare(owner, recorded[distance])
+            .err()
     };
     let out_of_order: Vec<usize> = (0..recorded.len())
         .filter(|&i| difference_at(i, i).is_some())

@@ -10,13 +10,11 @@
 //! stays failed; live, it keeps what is open and forgets what it consumed.
 
 mod block;
-mod compare;
 mod error;
 mod external;
 mod flush;
 mod grant;
 mod input;
-mod key;
 mod match_block;
 mod open;
 mod operation;
@@ -32,13 +30,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use block::Block;
-use compare::Owner;
 use external::{ArrivedEvent, Externals, RecentMessages};
 use operation::Operations;
 use tape::Tape;
 
 use crate::corruption::{Corruption, HistoryFault};
-use crate::event::{Carried, EventKind};
+use crate::event::{Carried, EventKind, Owner};
 use crate::history::HistoryEntry;
 use crate::id::{CommandNumbering, EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
@@ -325,10 +322,16 @@ impl Cursor {
         }
     }
 
+    /// Every call asks this first, so only the rare answer is a call itself.
+    #[inline]
     fn check_not_failed(&self) -> Result<(), CursorError> {
+        #[cold]
+        fn again(error: &CursorError) -> Result<(), CursorError> {
+            Err(error.clone())
+        }
         match &self.stage {
-            CursorStage::Failed(error) => Err(error.clone()),
-            _ => Ok(()),
+            CursorStage::Failed(error) => again(error),
+            CursorStage::Unstarted | CursorStage::Started | CursorStage::Ended => Ok(()),
         }
     }
 

@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 
 use super::Cursor;
 use super::block::Output;
-use super::compare::is_exact;
 use super::operation::{OpKey, OperationKind, Outcome, Phase};
 use crate::command::{Command, Ending, OneWayCommand};
 use crate::event::{Event, EventKind};
@@ -86,7 +85,7 @@ impl Cursor {
             .next_to_find()
             .and_then(|distance| self.tape.output(distance));
         if event.kind() != EventKind::PatchMarked
-            && recorded.is_some_and(|recorded| is_exact(self.owner(), &event, recorded))
+            && recorded.is_some_and(|recorded| event.is_exact(self.owner(), recorded))
         {
             self.block.push_found(operation);
         } else {

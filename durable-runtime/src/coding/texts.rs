@@ -1,13 +1,13 @@
 //! Where the texts are that a codec changes: one list for both directions.
 //!
-//! A kind of event or message that is not known here is refused: nothing is stored
-//! plain because it was forgotten.
+//! Which texts of an event they are is said by the table of events. A kind of message
+//! that is not known here is refused: nothing is stored plain because it was forgotten.
 
 use durable_core::provider::{
     InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
     OutgoingMessage, StartInstance, TurnCommit, WorkItem, WorkResult, WorkSettlement,
 };
-use durable_core::{Carried, Event, Failure, HistoryEntry, Payload};
+use durable_core::{Event, Failure, HistoryEntry, MessageId, Payload, PayloadMut};
 
 use super::PayloadCodecError;
 
@@ -56,21 +56,9 @@ impl<T: Texts, E: Texts> Texts for Result<T, E> {
 
 impl Texts for Failure {
     fn change(&mut self, change: &mut Change<'_>) -> Result<(), PayloadCodecError> {
-        self.message.change(change)?;
-        self.details.change(change)
-    }
-}
-
-impl Texts for Carried {
-    fn change(&mut self, change: &mut Change<'_>) -> Result<(), PayloadCodecError> {
-        for (_, value) in &mut self.state {
-            value.change(change)?;
-        }
-        for event in &mut self.unread_events {
-            event.data.change(change)?;
-        }
-        self.custom_status.change(change)?;
-        self.cancel_reason.change(change)
+        let mut texts = Vec::new();
+        self.visit_payloads(&mut |text| texts.push(text));
+        change_all(texts, change)
     }
 }
 
@@ -82,45 +70,21 @@ impl Texts for HistoryEntry {
 
 impl Texts for Event {
     fn change(&mut self, change: &mut Change<'_>) -> Result<(), PayloadCodecError> {
-        match self {
-            Self::OrchestrationStarted { input, carried, .. } => {
-                input.change(change)?;
-                carried.change(change)
-            }
-            Self::ActivityScheduled { input: value, .. }
-            | Self::ActivityCompleted { result: value, .. }
-            | Self::ExternalEvent { data: value, .. }
-            | Self::SubOrchestrationScheduled { input: value, .. }
-            | Self::SubOrchestrationCompleted { result: value, .. }
-            | Self::OrchestrationChained { input: value, .. }
-            | Self::StateSet { value, .. }
-            | Self::PromiseResolved { value, .. }
-            | Self::ExternalEventSent { data: value, .. }
-            | Self::CustomStatusSet { status: value, .. }
-            | Self::OrchestrationCompleted { output: value, .. }
-            | Self::OrchestrationContinuedAsNew { input: value, .. } => value.change(change),
-            Self::ActivityFailed { failure, .. }
-            | Self::SubOrchestrationFailed { failure, .. }
-            | Self::PromiseRejected { failure, .. }
-            | Self::OrchestrationFailed { failure, .. }
-            | Self::OrchestrationTerminated { failure, .. } => failure.change(change),
-            Self::OperationCompleted { result, .. }
-            | Self::PromiseResolutionSent {
-                resolution: result, ..
-            } => result.change(change),
-            Self::OrchestrationCancelRequested { reason, .. } => reason.change(change),
-            Self::ActivityCancelRequested { .. }
-            | Self::TimerCreated { .. }
-            | Self::TimerFired { .. }
-            | Self::TimerCancelled { .. }
-            | Self::ExternalSubscribed { .. }
-            | Self::SubOrchestrationCancelRequested { .. }
-            | Self::StateCleared { .. }
-            | Self::PromiseCreated { .. }
-            | Self::PatchMarked { .. } => Ok(()),
-            other => Err(unknown(other.kind().name())),
-        }
+        let mut texts = Vec::new();
+        self.visit_payloads(&mut |text| texts.push(text));
+        change_all(texts, change)
     }
+}
+
+fn change_all(
+    texts: Vec<PayloadMut<'_>>,
+    change: &mut Change<'_>,
+) -> Result<(), PayloadCodecError> {
+    for mut text in texts {
+        let changed = change(text.as_str())?;
+        text.replace(changed);
+    }
+    Ok(())
 }
 
 impl Texts for StartInstance {
@@ -142,7 +106,7 @@ impl Texts for Message {
             MessageBody::Cancel { reason } => reason.change(change),
             MessageBody::Terminate { failure } => failure.change(change),
             MessageBody::TimerFired { .. } => Ok(()),
-            _ => Err(unknown(&format!("the message {}", self.message_id))),
+            _ => Err(unknown(&self.message_id)),
         }
     }
 }
@@ -212,6 +176,8 @@ impl Texts for InstanceRecord {
     }
 }
 
-fn unknown(what: &str) -> PayloadCodecError {
-    PayloadCodecError::new(format!("this runtime does not know what {what} holds"))
+fn unknown(message_id: &MessageId) -> PayloadCodecError {
+    PayloadCodecError::new(format!(
+        "this runtime does not know what the message {message_id} holds"
+    ))
 }
