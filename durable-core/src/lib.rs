@@ -55,6 +55,7 @@ mod history;
 mod id;
 mod limits;
 mod options;
+mod payloads;
 pub mod provider;
 mod text;
 mod violation;
@@ -69,7 +70,7 @@ pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
     Advance, Cursor, CursorError, Delivery, DropReason, Grant, OpKey, OpPoll, Outcome,
 };
-pub use event::{Carried, Effect, Event, EventClass, EventKind, Parent, PayloadMut, UnreadEvent};
+pub use event::{Carried, Effect, Event, EventClass, EventKind, Parent, UnreadEvent};
 pub use failure::{Failure, FailureKind};
 pub use history::{History, HistoryEntry};
 pub use id::{
@@ -78,5 +79,6 @@ pub use id::{
 };
 pub use limits::{LimitError, Limits};
 pub use options::{ActivityOptions, RetryPolicy};
+pub use payloads::{PayloadMut, VisitPayloads};
 pub use text::{InstanceId, MessageId, Name, Payload, Version};
 pub use violation::{Difference, Violation};

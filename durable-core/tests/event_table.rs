@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use durable_core::{Effect, Event, EventClass, EventId, EventKind, PayloadMut};
+use durable_core::{Effect, Event, EventClass, EventId, EventKind, VisitPayloads};
 use proptest::prelude::*;
 
 use support::samples::samples;
@@ -14,18 +14,19 @@ use support::strategy::any_event;
 
 fn texts(event: &Event) -> Vec<String> {
     let mut event = event.clone();
-    let mut texts = Vec::new();
-    event.visit_payloads(&mut |text| texts.push(text.as_str().to_owned()));
-    texts
+    let mut payloads = Vec::new();
+    event.visit(&mut payloads);
+    let texts = payloads.iter().map(|payload| payload.as_str().to_owned());
+    texts.collect()
 }
 
 /// Changes each text, after all of them have been collected.
 fn change(event: &mut Event, change: impl Fn(&str) -> String) {
-    let mut texts: Vec<PayloadMut<'_>> = Vec::new();
-    event.visit_payloads(&mut |text| texts.push(text));
-    for mut text in texts {
-        let changed = change(text.as_str());
-        text.replace(changed);
+    let mut payloads = Vec::new();
+    event.visit(&mut payloads);
+    for payload in payloads {
+        let changed = change(payload.as_str());
+        payload.set(changed);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use durable_core::{EventId, HistoryEntry};
+use durable_core::{EventId, HistoryEntry, PayloadMut, VisitPayloads};
 use serde_json::json;
 
 use super::describe::{Described, Describer};
@@ -91,7 +91,8 @@ pub(crate) async fn history(
 /// What an event carries.
 fn payload(entry: &HistoryEntry) -> String {
     let mut event = entry.event.clone();
-    let mut texts = Vec::new();
-    event.visit_payloads(&mut |text| texts.push(text.as_str().to_owned()));
+    let mut payloads = Vec::new();
+    event.visit(&mut payloads);
+    let texts: Vec<&str> = payloads.iter().map(PayloadMut::as_str).collect();
     texts.join(" ")
 }

@@ -2,6 +2,7 @@
 //! each field by its role.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
@@ -9,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::compare::{Owner, Position};
 use super::key::EventKey;
 use super::parts::{Carried, Parent};
-use super::payload::PayloadMut;
 use super::role::{self, Role};
 use crate::failure::Failure;
 use crate::id::{CommandKind, EventId, ExecutionId, PromiseToken};
 use crate::limits::{LimitError, Limits};
 use crate::options::ActivityOptions;
+use crate::payloads::{PayloadMut, VisitPayloads};
 use crate::text::{InstanceId, MessageId, Name, Payload, Version};
 use crate::violation::Difference;
 
@@ -156,15 +157,6 @@ macro_rules! define_events {
                 }
             }
 
-            /// Visits the texts that a payload codec changes, in the order of the fields.
-            pub fn visit_payloads<'a>(&'a mut self, visit: &mut dyn FnMut(PayloadMut<'a>)) {
-                match self {
-                    $( Self::$name { event_id: _, $( $field, )* } => {
-                        $( $role.visit_payloads($field, visit); )*
-                    } )*
-                }
-            }
-
             /// Gives the event its position, and what follows from it. Only the cursor
             /// does this.
             pub(crate) fn assign(&mut self, owner: Owner<'_>, position: EventId) {
@@ -266,6 +258,16 @@ macro_rules! define_events {
                         $( $role.show_name($field, f)?; )*
                         $( $role.show_detail($field, f)?; )*
                         Ok(())
+                    } )*
+                }
+            }
+        }
+
+        impl VisitPayloads for Event {
+            fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+                match self {
+                    $( Self::$name { event_id: _, $( $field, )* } => {
+                        $( $role.visit_payloads($field, payloads); )*
                     } )*
                 }
             }

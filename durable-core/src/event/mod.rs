@@ -16,7 +16,6 @@ mod effect;
 mod input;
 mod key;
 mod parts;
-mod payload;
 mod role;
 
 pub(crate) use compare::Owner;
@@ -25,4 +24,3 @@ pub use effect::Effect;
 pub(crate) use input::{Brings, Completion, Input};
 pub(crate) use key::EventKey;
 pub use parts::{Carried, Parent, UnreadEvent};
-pub use payload::PayloadMut;

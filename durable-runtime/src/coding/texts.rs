@@ -7,7 +7,7 @@ use durable_core::provider::{
     InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
     OutgoingMessage, StartInstance, TurnCommit, WorkItem, WorkResult, WorkSettlement,
 };
-use durable_core::{Event, Failure, HistoryEntry, MessageId, Payload, PayloadMut};
+use durable_core::{Event, Failure, HistoryEntry, MessageId, Payload, VisitPayloads};
 
 use super::PayloadCodecError;
 
@@ -56,9 +56,7 @@ impl<T: Texts, E: Texts> Texts for Result<T, E> {
 
 impl Texts for Failure {
     fn change(&mut self, change: &mut Change<'_>) -> Result<(), PayloadCodecError> {
-        let mut texts = Vec::new();
-        self.visit_payloads(&mut |text| texts.push(text));
-        change_all(texts, change)
+        change_all(self, change)
     }
 }
 
@@ -70,19 +68,19 @@ impl Texts for HistoryEntry {
 
 impl Texts for Event {
     fn change(&mut self, change: &mut Change<'_>) -> Result<(), PayloadCodecError> {
-        let mut texts = Vec::new();
-        self.visit_payloads(&mut |text| texts.push(text));
-        change_all(texts, change)
+        change_all(self, change)
     }
 }
 
 fn change_all(
-    texts: Vec<PayloadMut<'_>>,
+    value: &mut impl VisitPayloads,
     change: &mut Change<'_>,
 ) -> Result<(), PayloadCodecError> {
-    for mut text in texts {
-        let changed = change(text.as_str())?;
-        text.replace(changed);
+    let mut payloads = Vec::new();
+    value.visit(&mut payloads);
+    for payload in payloads {
+        let changed = change(payload.as_str())?;
+        payload.set(changed);
     }
     Ok(())
 }

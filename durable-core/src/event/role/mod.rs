@@ -10,22 +10,20 @@ mod facts;
 mod names;
 mod values;
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::compare::Position;
 use super::define::EventKind;
 use super::key::EventKey;
-use super::payload::PayloadMut;
 use crate::id::EventId;
 use crate::limits::{LimitError, Limits};
+use crate::payloads::PayloadMut;
 use crate::violation::Difference;
 
 pub(super) use facts::{DueTime, Fact, Options, PromiseNumber, source};
 pub(super) use names::{NEXT_VERSION, PATCH, STATE_KEY, StartedInstance, Target, VERSION, name};
 pub(super) use values::{FAILURE, INPUT, LeftBehind, Reason, recorded, returned};
-
-/// Does something with each text of a payload.
-pub(super) type Visit<'v, 'a> = &'v mut dyn FnMut(PayloadMut<'a>);
 
 /// What a field of type `T` is. A method that a role does not define finds nothing to
 /// compare, to measure, to code or to show.
@@ -48,8 +46,8 @@ pub(super) trait Role<T> {
         Ok(())
     }
 
-    /// Visits the texts that a payload codec changes.
-    fn visit_payloads<'a>(&self, _value: &'a mut T, _visit: Visit<'_, 'a>) {}
+    /// Adds the payloads, which a payload codec changes.
+    fn visit_payloads<'a>(&self, _value: &'a mut T, _payloads: &mut Vec<PayloadMut<'a>>) {}
 
     /// The event gets this position: fills in what follows from it.
     fn assign(&self, _at: Position<'_>, _value: &mut T) {}

@@ -1,15 +1,16 @@
 //! Roles of the user's values: payloads, failures and reasons.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Role, Visit, equal};
+use super::{Role, equal};
 use crate::event::compare::{Position, same_failure, same_json};
 use crate::event::key::EventKey;
 use crate::event::parts::Carried;
-use crate::event::payload::PayloadMut;
 use crate::failure::Failure;
 use crate::limits::{LimitError, Limits};
+use crate::payloads::{PayloadMut, VisitPayloads};
 use crate::text::Payload;
 use crate::violation::Difference;
 
@@ -56,8 +57,8 @@ impl Role<Payload> for Compared {
         limits.check_payload(self.what, value)
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut Payload, visit: Visit<'_, 'a>) {
-        visit(PayloadMut::of(value));
+    fn visit_payloads<'a>(&self, value: &'a mut Payload, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 }
 
@@ -75,8 +76,8 @@ impl Role<Failure> for Compared {
         limits.check_failure(value)
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut Failure, visit: Visit<'_, 'a>) {
-        value.visit_payloads(visit);
+    fn visit_payloads<'a>(&self, value: &'a mut Failure, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 
     fn show_detail(&self, value: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,8 +113,8 @@ impl Role<Payload> for Recorded {
         limits.check_payload(self.what, value)
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut Payload, visit: Visit<'_, 'a>) {
-        visit(PayloadMut::of(value));
+    fn visit_payloads<'a>(&self, value: &'a mut Payload, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 }
 
@@ -126,8 +127,8 @@ impl Role<Failure> for Recorded {
         limits.check_failure(value)
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut Failure, visit: Visit<'_, 'a>) {
-        value.visit_payloads(visit);
+    fn visit_payloads<'a>(&self, value: &'a mut Failure, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 
     fn show_detail(&self, value: &Failure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,11 +169,12 @@ impl Role<Result<Payload, Failure>> for Recorded {
         }
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut Result<Payload, Failure>, visit: Visit<'_, 'a>) {
-        match value {
-            Ok(value) => self.visit_payloads(value, visit),
-            Err(failure) => self.visit_payloads(failure, visit),
-        }
+    fn visit_payloads<'a>(
+        &self,
+        value: &'a mut Result<Payload, Failure>,
+        payloads: &mut Vec<PayloadMut<'a>>,
+    ) {
+        value.visit(payloads);
     }
 }
 
@@ -184,8 +186,8 @@ impl Role<String> for Reason {
         limits.check_payload("reason", value)
     }
 
-    fn visit_payloads<'a>(&self, value: &'a mut String, visit: Visit<'_, 'a>) {
-        visit(PayloadMut::of_text(value));
+    fn visit_payloads<'a>(&self, value: &'a mut String, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 
     fn show_detail(&self, value: &String, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,7 +199,7 @@ impl Role<String> for Reason {
 pub(in crate::event) struct LeftBehind;
 
 impl Role<Carried> for LeftBehind {
-    fn visit_payloads<'a>(&self, value: &'a mut Carried, visit: Visit<'_, 'a>) {
-        value.visit_payloads(visit);
+    fn visit_payloads<'a>(&self, value: &'a mut Carried, payloads: &mut Vec<PayloadMut<'a>>) {
+        value.visit(payloads);
     }
 }
