@@ -7,24 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::super::field::Frozen;
 use super::super::parse;
 use super::super::parts::ActivityOptionsR1;
-use super::{Read, Sealed, write};
+use super::{Read, write};
 use crate::codec::error::{EncodeError, PayloadFault};
 use crate::codec::record::RecordKind;
 use crate::provider::{WorkItem, WorkKey};
 
 frozen! {
     WorkItemR1<'a> {
-        instance: &'a str,
-        execution_id: u64,
-        event_id: u64,
-        name: &'a str,
-        input: &'a str,
-        #[serde(borrow)]
-        options: ActivityOptionsR1<'a>,
-        scheduled_at_ms: u64,
-    }
-
-    WorkItemR2<'a> {
         instance: &'a str,
         execution_id: u64,
         event_id: u64,
@@ -55,7 +44,7 @@ pub(in crate::codec) fn write_work_item(
         options,
         scheduled_at_ms,
     } = item;
-    let frozen = freeze!(WorkItemR2 {
+    let frozen = freeze!(WorkItemR1 {
         instance,
         execution_id,
         event_id,
@@ -69,32 +58,14 @@ pub(in crate::codec) fn write_work_item(
 }
 
 /// Reads a work item.
-pub(in crate::codec) fn read_work_item(sealed: Sealed<'_>) -> Read<WorkItem> {
-    if sealed.kind != RecordKind::WorkItem {
+pub(in crate::codec) fn read_work_item(kind: RecordKind, payload: &[u8]) -> Read<WorkItem> {
+    if kind != RecordKind::WorkItem {
         return Ok(None);
     }
-    let frozen = match sealed.revision {
-        1 => upcast(parse(sealed.payload)?),
-        _ => parse(sealed.payload)?,
-    };
-    thaw(frozen).map(Some)
+    thaw(parse(payload)?).map(Some)
 }
 
-/// Work items had no number.
-fn upcast(earlier: WorkItemR1<'_>) -> WorkItemR2<'_> {
-    WorkItemR2 {
-        instance: earlier.instance,
-        execution_id: earlier.execution_id,
-        event_id: earlier.event_id,
-        number: None,
-        name: earlier.name,
-        input: earlier.input,
-        options: earlier.options,
-        scheduled_at_ms: earlier.scheduled_at_ms,
-    }
-}
-
-fn thaw(frozen: WorkItemR2<'_>) -> Result<WorkItem, PayloadFault> {
+fn thaw(frozen: WorkItemR1<'_>) -> Result<WorkItem, PayloadFault> {
     Ok(WorkItem {
         key: WorkKey {
             instance: Frozen::thaw(frozen.instance)?,
