@@ -1,4 +1,4 @@
-//! What a store keeps besides history: messages, work items, statuses and failures,
+//! What a store keeps besides history: messages, statuses and failures,
 //! as bytes that survive upgrades.
 //!
 //! They share the envelope, the rules and the guarantees of history entries; their
@@ -10,7 +10,7 @@ use core::fmt;
 use super::error::{DecodeError, EncodeError};
 use super::{envelope, payload};
 use crate::failure::Failure;
-use crate::provider::{InstanceStatus, Message, WorkItem};
+use crate::provider::{InstanceStatus, Message};
 
 /// Defines [`RecordKind`] from one list of `number Name "what it is called"`.
 macro_rules! record_kinds {
@@ -55,7 +55,6 @@ record_kinds! {
     261 PromiseSettledMessage "promise message",
     262 CancelMessage "cancel message",
     263 TerminateMessage "terminate message",
-    512 WorkItem "work item",
     768 PendingStatus "pending status",
     769 RunningStatus "running status",
     770 SuspendedStatus "suspended status",
@@ -140,12 +139,6 @@ record_functions! {
     /// Decodes what [`encode_message`] returned, in this release or an earlier one.
     decode_message
     "message" Message, write_message, read_message;
-
-    /// Encodes a work item. It fails only for one that is too large.
-    encode_work_item
-    /// Decodes what [`encode_work_item`] returned, in this release or an earlier one.
-    decode_work_item
-    "work item" WorkItem, write_work_item, read_work_item;
 
     /// Encodes a status. It fails only for one that is too large.
     ///

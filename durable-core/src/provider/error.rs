@@ -31,10 +31,10 @@ pub enum ProviderError {
         session: SessionId,
     },
     /// What is stored cannot be read. Only this instance is concerned: stop it
-    /// and tell somebody.
+    /// and report it.
     Corrupt(Box<Corruption>),
     /// Stored bytes do not decode. Only what the text names is concerned: stop
-    /// it and tell somebody.
+    /// it and report it.
     Damaged {
         /// What does not decode, and why.
         reason: String,

@@ -35,16 +35,14 @@ macro_rules! freeze {
 
 mod message;
 mod status;
-mod work_item;
 
 pub(in crate::codec) use message::{read_message, write_message};
 pub(in crate::codec) use status::{read_failure, read_status, write_failure, write_status};
-pub(in crate::codec) use work_item::{read_work_item, write_work_item};
 
 /// The revision that is written of a kind; those before it are read for ever.
 const fn newest_revision(kind: RecordKind) -> u8 {
     match kind {
-        RecordKind::TerminateMessage | RecordKind::WorkItem => 2,
+        RecordKind::TerminateMessage => 2,
         _ => 1,
     }
 }
