@@ -63,6 +63,7 @@ mod history;
 mod id;
 mod limits;
 mod options;
+mod payloads;
 pub mod provider;
 mod text;
 mod violation;
@@ -86,5 +87,6 @@ pub use id::{
 };
 pub use limits::{LimitError, Limits};
 pub use options::{ActivityOptions, RetryPolicy};
+pub use payloads::{PayloadMut, VisitPayloads};
 pub use text::{InstanceId, MessageId, Name, Payload, Version};
 pub use violation::{Difference, Violation};

@@ -91,7 +91,6 @@
 mod activity;
 mod client;
 mod clock;
-mod coding;
 mod combine;
 mod context;
 mod dispatch;
@@ -102,6 +101,7 @@ mod interpret;
 mod node;
 mod options;
 mod payload;
+mod payload_codec;
 mod random;
 mod registry;
 mod replay;
@@ -113,7 +113,6 @@ mod turn;
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
 pub use clock::{Clock, SystemClock, TokioClock};
-pub use coding::{PayloadCodec, PayloadCodecError};
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, ExternalEvent, Misuse, OrchestrationContext, Patched, Promise, Run, Sleep,
@@ -132,6 +131,7 @@ pub use handle::{
     VersionedOrchestration,
 };
 pub use options::{FaultPolicy, RuntimeOptions};
+pub use payload_codec::{PayloadCodec, PayloadCodecError};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use runtime::{Runtime, RuntimeBuilder};

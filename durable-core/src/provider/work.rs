@@ -123,6 +123,7 @@ impl WorkItem {
     ///     recorded_at_ms: 1_000,
     ///     event: Event::ActivityScheduled {
     ///         event_id: EventId::new(5),
+    ///         execution_id: ExecutionId::FIRST,
     ///         name: "charge".into(),
     ///         input: "12".into(),
     ///         options: ActivityOptions::default(),
