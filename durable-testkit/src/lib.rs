@@ -13,7 +13,7 @@
 //! - [`HistoryBuilder`]: the history of an execution, line by line.
 //! - [`ReplayTester`]: histories, from files or out of a store, against code.
 //! - [`TestEnvironment`]: orchestrations in virtual time, with activities replaced
-//!   and accidents at chosen events.
+//!   and crashes, events and cancellations at chosen points.
 //! - [`Interleavings`]: searches for an order of things that breaks a test.
 //! - [`strategy`]: proptest strategies for events, histories and whole programs.
 //!
@@ -35,27 +35,27 @@ mod turn;
 
 pub use builder::{HistoryBuildError, HistoryBuilder};
 pub use conformance::{
-    CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, Promise, Report,
+    CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, ConformanceReport, ContractPromise,
 };
 pub use environment::{
     AtEvent, EnvironmentError, InterleavingFailure, Interleavings, TestEnvironment,
     TestEnvironmentBuilder,
 };
-pub use invariant::{Breach, Invariant};
+pub use invariant::{Invariant, InvariantViolation};
 pub use layer::{Layer, Layered};
 pub use memory::{
     InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, StoreClock,
     WorkSnapshot,
 };
 pub use message::{event_message, start_message};
-pub use model::{Divergence, ModelFailure, ModelTest, Script};
+pub use model::{Divergence, ModelFailure, ModelScript, ModelTest};
 pub use replay::{
     HistoryFileError, ReplayEntry, ReplayOutcome, ReplayReport, ReplaySource, ReplayTester,
     export_histories, histories_to_json, read_histories, write_histories,
 };
 pub use sim::{
-    Effects, Fault, FaultPlace, FaultPlan, KillSwitch, NodeStart, Seen, SimClient, SimFailure,
-    SimReport, SimScope, SimScopeError, SimTotals, Simulation, Timeline, TimelineEntry, Workload,
-    smallest_failure,
+    Effects, FaultPlace, FaultPlan, KillSwitch, NodeStart, Observed, SimClient, SimFailure,
+    SimFault, SimReport, SimScope, SimScopeError, SimTimeline, SimTimelineEntry, SimTotals,
+    Simulation, Workload, smallest_failure,
 };
 pub use turn::TurnBuilder;

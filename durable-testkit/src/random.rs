@@ -1,8 +1,8 @@
 //! The one source of chance of simulations and interleavings.
 //!
-//! SplitMix64: whoever draws in the same order draws the same numbers. Everybody
-//! who draws has a stream of their own, so that what one of them leaves out does
-//! not change what befalls the others: that is what makes shrinking work.
+//! SplitMix64: the same draws in the same order give the same numbers. Each part of a
+//! simulation has a stream of its own, so that what one part leaves out does not
+//! change what befalls the others: that is what makes shrinking work.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
