@@ -11,6 +11,7 @@
 //! Nothing here knows what is right: that is what [`crate::invariant`] says.
 
 mod call;
+mod chance;
 mod clock;
 mod describe;
 mod expectations;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use durable_runtime::{Runtime, RuntimeOptions};
 
+use super::chance::Stream;
 use super::clock::SimClock;
 use super::faulty_provider::FaultyProvider;
 use super::node_life::{LifeKind, NodeLife};
@@ -15,7 +16,6 @@ use super::node_start::{Code, KillSwitch, NodeStart};
 use super::plan::SimFault;
 use super::scope::FaultPlace;
 use super::world::{SimPhase, World};
-use crate::random::Stream;
 
 /// What a node is made of, life after life.
 pub(crate) struct SimNode {

@@ -8,10 +8,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::chance::Stream;
 use super::plan::{FaultPlan, SimFault};
 use super::scope::FaultPlace;
 use super::world::{SimPhase, World};
-use crate::random::{Random, Stream};
+use crate::random::Random;
 
 /// A life of a node, or the client, which lives for ever.
 pub(crate) struct NodeLife {

@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 
 use durable_runtime::{Registry, RuntimeOptions};
 
+use super::chance::Stream;
 use super::node_life::NodeLife;
 use super::plan::SimFault;
 use super::world::World;
-use crate::random::Stream;
 
 /// What a node runs, life after life.
 pub(crate) type Code = Arc<dyn Fn(&mut NodeStart) -> Registry + Send + Sync>;

@@ -8,6 +8,7 @@ use durable_core::provider::Provider;
 use durable_runtime::RuntimeOptions;
 use tokio::time::Instant;
 
+use super::chance::Stream;
 use super::clock::SimClock;
 use super::expectations::Expectations;
 use super::node::SimNode;
@@ -18,7 +19,7 @@ use super::workload::{SimClient, Workload};
 use super::world::{SimPhase, World, WorldLimits};
 use crate::invariant::{self, Invariant, InvariantViolation};
 use crate::memory::{MemoryOptions, MemoryProvider};
-use crate::random::{Random, Stream};
+use crate::random::Random;
 
 type AroundStore = Box<dyn FnOnce(MemoryProvider) -> Arc<dyn Provider>>;
 

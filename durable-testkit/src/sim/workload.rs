@@ -13,13 +13,13 @@ use durable_core::provider::WorkKey;
 use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
+use super::chance::Stream;
 use super::clock::SimClock;
 use super::expectations::{Expectations, Expected};
 use super::faulty_provider::FaultyProvider;
 use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, NodeStart};
 use super::world::World;
-use crate::random::Stream;
 
 type Drive = Box<
     dyn FnOnce(SimClient) -> Pin<Box<dyn Future<Output = Result<(), ClientError>> + Send>> + Send,

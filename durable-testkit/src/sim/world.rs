@@ -13,13 +13,13 @@ use durable_core::{InstanceId, MessageId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::chance::Stream;
 use super::observed::Observed;
 use super::plan::{FaultPlan, SimFault};
 use super::scope::{FaultPlace, SimScope};
 use super::timeline::{SimTimeline, SimTimelineEntry};
 use crate::invariant::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::random::Stream;
 
 /// Where a simulation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
