@@ -8,19 +8,19 @@ use std::time::Duration;
 use broken::{commit, handing_out, inbox, lifecycle, reading, timers, waking, work};
 use durable_core::Limits;
 use durable_testkit::{
-    Conformance, Layer, Layered, MemoryOptions, MemoryProvider, ModelTest, Report,
+    Conformance, ConformanceReport, Layer, Layered, MemoryOptions, MemoryProvider, ModelTest,
 };
 
 /// How long a check waits for what a broken provider does not do.
-const PATIENCE: Duration = Duration::from_millis(50);
+const WAIT_TIMEOUT: Duration = Duration::from_millis(50);
 
-fn is_caught(report: &Report, check: &str) {
+fn is_caught(report: &ConformanceReport, check: &str) {
     assert_eq!(report.failed_names(), [check], "{report}");
 }
 
 async fn is_caught_by<Fault: Layer + Default>(check: &str) {
     let suite = Conformance::new(|| async { Layered(Fault::default()) });
-    let report = suite.only([check]).patience(PATIENCE).run().await;
+    let report = suite.only([check]).wait_timeout(WAIT_TIMEOUT).run().await;
     is_caught(&report, check);
 }
 
@@ -74,7 +74,7 @@ faults! {
     inbox::IgnoresCase => awkward_message_ids_are_kept_apart;
 
     waking::ForgetsWhatWasSeen => what_came_between_fetch_and_wait_ends_the_wait_at_once;
-    waking::WakesNobody => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
+    waking::WakesNoWaiter => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
     waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
     waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
     waking::EndsInSilence => every_end_of_an_instance_ends_a_wait_for_it;
@@ -171,7 +171,7 @@ async fn messages_that_are_written_late_are_found_by_a_crash() {
         Layered(reading::WritesLate::on(MemoryProvider::clone(&store)))
     });
     let check = "nothing_is_lost_by_a_crash_between_any_two_calls";
-    let report = suite.only([check]).patience(PATIENCE).run().await;
+    let report = suite.only([check]).wait_timeout(WAIT_TIMEOUT).run().await;
     is_caught(&report, check);
 }
 

@@ -226,8 +226,8 @@ async fn the_live_instances_of_a_store_are_replayed_and_exported() {
         |record: &durable_core::provider::InstanceRecord| record.last_event_id.get() == 2;
     asleep.wait_until(is_asleep).await.unwrap();
     node.shutdown(Duration::from_secs(1)).await;
-    let nobody_runs_it = client.start("unknown", "lost-1", &1).await;
-    let _: durable_runtime::InstanceHandle<()> = nobody_runs_it.unwrap();
+    let not_run = client.start("unknown", "lost-1", &1).await;
+    let _: durable_runtime::InstanceHandle<()> = not_run.unwrap();
 
     let report = ReplayTester::new(registry())
         .run_store(&*store)

@@ -126,7 +126,7 @@ fn assert_everything_is_met(reports: &[SimReport]) {
 /// Nodes seldom die, but often lose what they hold and go on.
 fn zombies() -> FaultPlan {
     FaultPlan {
-        weather: Some(Duration::from_secs(10)),
+        degraded_period_interval: Some(Duration::from_secs(10)),
         life: None,
         crash: 0,
         delayed: 4_000,

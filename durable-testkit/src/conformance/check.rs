@@ -5,19 +5,19 @@ use std::pin::Pin;
 
 use super::checks;
 use super::env::Env;
-use super::failure::Checked;
-use super::promise::Promise;
+use super::failure::CheckResult;
+use super::promise::ContractPromise;
 
 /// One named check.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    pub(super) promise: Promise,
+    pub(super) promise: ContractPromise,
     pub(super) needs: Needs,
     pub(super) run: fn(Env) -> CheckFuture,
 }
 
-pub(super) type CheckFuture = Pin<Box<dyn Future<Output = Checked> + Send>>;
+pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
 /// What a check needs besides a fresh store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ macro_rules! check {
     ($promise:ident, $function:ident, needs $needs:ident) => {
         $crate::conformance::check::Check {
             name: stringify!($function),
-            promise: $crate::conformance::promise::Promise::$promise,
+            promise: $crate::conformance::promise::ContractPromise::$promise,
             needs: $crate::conformance::check::Needs::$needs,
             run: |env| Box::pin($function(env)),
         }

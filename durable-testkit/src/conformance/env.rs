@@ -11,9 +11,9 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
 use super::clock::{Clock, Ticker};
-use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
-use super::node::Node;
-use super::store::{Store, Stores};
+use super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
+use super::node::TestNode;
+use super::store::{ConformanceStore, StoreFactory};
 use crate::message::{comparable, event_message, start_message};
 
 /// Longer than any check takes.
@@ -21,21 +21,21 @@ const LONG_MS: u64 = 24 * 3_600_000;
 
 /// A store that is fresh when the check begins.
 pub(super) struct Env {
-    stores: Stores,
-    store: Store,
+    stores: StoreFactory,
+    store: ConformanceStore,
     provider: Arc<dyn Provider>,
     pub(super) time: Ticker,
     pub(super) limits: Limits,
-    pub(super) patience: Duration,
+    pub(super) wait_timeout: Duration,
     last_number: AtomicU64,
 }
 
 impl Env {
     pub(super) async fn open(
-        stores: Stores,
+        stores: StoreFactory,
         clock: Clock,
         limits: Limits,
-        patience: Duration,
+        wait_timeout: Duration,
     ) -> Self {
         let store = stores();
         Self {
@@ -44,7 +44,7 @@ impl Env {
             store,
             time: Ticker::new(clock),
             limits,
-            patience,
+            wait_timeout,
             last_number: AtomicU64::new(0),
         }
     }
@@ -52,7 +52,7 @@ impl Env {
     /// The same surroundings with another fresh store.
     pub(super) async fn fresh(&self) -> Self {
         let stores = Arc::clone(&self.stores);
-        Self::open(stores, self.time.clock(), self.limits, self.patience).await
+        Self::open(stores, self.time.clock(), self.limits, self.wait_timeout).await
     }
 
     /// The process dies: the provider is dropped as it is, and the store opened
@@ -64,7 +64,7 @@ impl Env {
             provider,
             time,
             limits,
-            patience,
+            wait_timeout,
             last_number,
         } = self;
         drop(provider);
@@ -74,7 +74,7 @@ impl Env {
             store,
             time,
             limits,
-            patience,
+            wait_timeout,
             last_number,
         }
     }
@@ -94,33 +94,33 @@ impl Env {
     }
 
     /// The store's time.
-    pub(super) async fn store_time_ms(&self) -> Checked<u64> {
+    pub(super) async fn store_time_ms(&self) -> CheckResult<u64> {
         Ok(self.provider.fire_timers(0, self.now_ms()).await?.now_ms)
     }
 
     /// A time by the store's clock that soon comes.
-    pub(super) async fn soon_ms(&self) -> Checked<u64> {
+    pub(super) async fn soon_ms(&self) -> CheckResult<u64> {
         Ok(self.store_time_ms().await? + self.time.short_ms())
     }
 
     /// A time by the store's clock that does not come while the check runs.
-    pub(super) async fn far_ms(&self) -> Checked<u64> {
+    pub(super) async fn far_ms(&self) -> CheckResult<u64> {
         Ok(self.store_time_ms().await? + LONG_MS / 2)
     }
 
     /// A node whose session lives as long as the check.
-    pub(super) async fn node(&self) -> Checked<Node<'_>> {
+    pub(super) async fn node(&self) -> CheckResult<TestNode<'_>> {
         self.node_on(Arc::clone(&self.provider)).await
     }
 
     /// A node that dies when [`Ticker::pass_short`] passes without its heartbeat.
-    pub(super) async fn mortal_node(&self) -> Checked<Node<'_>> {
+    pub(super) async fn mortal_node(&self) -> CheckResult<TestNode<'_>> {
         let bound_ms = self.time.short_ms();
         self.open_node(Arc::clone(&self.provider), bound_ms).await
     }
 
     /// A node on another handle, whose session lives as long as the check.
-    pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> Checked<Node<'_>> {
+    pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> CheckResult<TestNode<'_>> {
         self.open_node(provider, LONG_MS).await
     }
 
@@ -128,13 +128,13 @@ impl Env {
         &self,
         provider: Arc<dyn Provider>,
         session_timeout_ms: u64,
-    ) -> Checked<Node<'_>> {
+    ) -> CheckResult<TestNode<'_>> {
         let options = SessionOptions {
             node: "conformance".into(),
             session_timeout_ms,
         };
         let session = provider.open_session(options, self.now_ms()).await?;
-        Ok(Node {
+        Ok(TestNode {
             env: self,
             provider,
             session,
@@ -147,7 +147,7 @@ impl Env {
     }
 
     /// Starts an instance that must not exist.
-    pub(super) async fn start(&self, id: impl Into<InstanceId>) -> Checked<ExecutionId> {
+    pub(super) async fn start(&self, id: impl Into<InstanceId>) -> CheckResult<ExecutionId> {
         let id = id.into();
         let message = start_message(format!("start-{}", self.fresh_number()));
         let outcome = self
@@ -176,7 +176,11 @@ impl Env {
     }
 
     /// Sends an external event with this message id, which must be accepted.
-    pub(super) async fn raise(&self, target: impl Into<InstanceId>, message_id: &str) -> Checked {
+    pub(super) async fn raise(
+        &self,
+        target: impl Into<InstanceId>,
+        message_id: &str,
+    ) -> CheckResult {
         let outcome = self.try_raise(target, message_id).await?;
         ensure_eq(
             "a message to a running instance",
@@ -190,21 +194,21 @@ impl Env {
         &self,
         target: impl Into<InstanceId>,
         message_id: &str,
-    ) -> Checked<SendOutcome> {
+    ) -> CheckResult<SendOutcome> {
         let mut outcomes = self.send(target, vec![event_message(message_id)]).await?;
         ensure_eq("answers to one message", outcomes.len(), 1)?;
         Ok(outcomes.remove(0))
     }
 
     /// Suspends an instance that must not have ended.
-    pub(super) async fn suspend(&self, id: &str) -> Checked {
+    pub(super) async fn suspend(&self, id: &str) -> CheckResult {
         let (id, now_ms) = (InstanceId::from(id), self.now_ms());
         let outcome = self.provider.suspend(&id, suspension(), now_ms).await?;
         ensure_eq(format!("suspending {id:?}"), outcome, SendOutcome::Accepted)
     }
 
     /// Resumes an instance that must not have ended.
-    pub(super) async fn resume(&self, id: &str) -> Checked {
+    pub(super) async fn resume(&self, id: &str) -> CheckResult {
         let (id, now_ms) = (InstanceId::from(id), self.now_ms());
         let outcome = self.provider.resume(&id, now_ms).await?;
         ensure_eq(format!("resuming {id:?}"), outcome, SendOutcome::Accepted)
@@ -225,7 +229,7 @@ impl Env {
     }
 
     /// The record of an instance that must exist.
-    pub(super) async fn record(&self, id: &str) -> Checked<InstanceRecord> {
+    pub(super) async fn record(&self, id: &str) -> CheckResult<InstanceRecord> {
         let record = self.provider.instance(&id.into()).await?;
         record.ok_or_else(|| CheckFailure::new(format!("instance {id:?}"), "its record", "none"))
     }
@@ -235,12 +239,15 @@ impl Env {
         &self,
         id: &str,
         execution_id: ExecutionId,
-    ) -> Checked<Vec<HistoryEntry>> {
+    ) -> CheckResult<Vec<HistoryEntry>> {
         self.history_in_pages(id, execution_id, 1_000).await
     }
 
     /// Lists the work that was set aside page by page.
-    pub(super) async fn poisoned_in_pages(&self, page_size: usize) -> Checked<Vec<PoisonedWork>> {
+    pub(super) async fn poisoned_in_pages(
+        &self,
+        page_size: usize,
+    ) -> CheckResult<Vec<PoisonedWork>> {
         let mut listed: Vec<PoisonedWork> = Vec::new();
         let mut after: Option<WorkKey> = None;
         loop {
@@ -265,7 +272,7 @@ impl Env {
         &self,
         id: &str,
         page_size: usize,
-    ) -> Checked<Vec<InboxMessage>> {
+    ) -> CheckResult<Vec<InboxMessage>> {
         let id = InstanceId::from(id);
         let mut messages: Vec<InboxMessage> = Vec::new();
         loop {
@@ -294,7 +301,7 @@ impl Env {
         id: &str,
         execution_id: ExecutionId,
         page_size: usize,
-    ) -> Checked<Vec<HistoryEntry>> {
+    ) -> CheckResult<Vec<HistoryEntry>> {
         let id = InstanceId::from(id);
         let mut entries: Vec<HistoryEntry> = Vec::new();
         loop {
@@ -327,7 +334,7 @@ impl Env {
         &self,
         filter: &InstanceFilter,
         page_size: usize,
-    ) -> Checked<Vec<InstanceId>> {
+    ) -> CheckResult<Vec<InstanceId>> {
         let mut ids = Vec::new();
         let mut after: Option<InstanceId> = None;
         loop {
@@ -354,14 +361,14 @@ impl Env {
     }
 
     /// Waits for something that must come; the time is only the bound.
-    pub(super) async fn within_patience<T>(
+    pub(super) async fn within_timeout<T>(
         &self,
         what: &str,
         future: impl Future<Output = T>,
-    ) -> Checked<T> {
-        let answer = tokio::time::timeout(self.patience, future).await;
+    ) -> CheckResult<T> {
+        let answer = tokio::time::timeout(self.wait_timeout, future).await;
         answer.map_err(|_| {
-            let bound = self.patience;
+            let bound = self.wait_timeout;
             CheckFailure::new(what, "it comes", format!("nothing within {bound:?}"))
         })
     }

@@ -7,11 +7,11 @@ use std::panic::Location;
 use durable_core::provider::ProviderError;
 
 /// What a check returns.
-pub(super) type Checked<T = ()> = Result<T, CheckFailure>;
+pub(super) type CheckResult<T = ()> = Result<T, CheckFailure>;
 
 /// Why a check failed.
 ///
-/// See the example of [`Report`](crate::Report).
+/// See the example of [`ConformanceReport`](crate::ConformanceReport).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFailure {
     /// What the check looked at.
@@ -65,7 +65,7 @@ pub(super) fn ensure_each_taken_once<T: Ord>(
     what: &str,
     taken: Vec<Result<Vec<T>, CheckFailure>>,
     expected: usize,
-) -> Checked {
+) -> CheckResult {
     let mut distinct = BTreeSet::new();
     let mut twice = 0;
     for of_one_node in taken {
@@ -91,7 +91,7 @@ pub(super) fn ensure_eq<T: PartialEq + Debug>(
     what: impl Into<String>,
     found: T,
     expected: T,
-) -> Checked {
+) -> CheckResult {
     if found == expected {
         return Ok(());
     }
@@ -105,7 +105,7 @@ pub(super) fn ensure(
     what: impl Into<String>,
     expected: impl Into<String>,
     found: impl Debug,
-) -> Checked {
+) -> CheckResult {
     if holds {
         return Ok(());
     }

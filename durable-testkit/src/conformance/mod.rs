@@ -1,6 +1,6 @@
 //! The conformance suite: every promise of the storage contract as named checks.
 //!
-//! - [`Conformance`] runs them, each on a fresh store, and gives a [`Report`].
+//! - [`Conformance`] runs them, each on a fresh store, and gives a [`ConformanceReport`].
 //! - `check` and `promise` name them, `failure` says what was expected and found.
 //! - `env`, `node` and `waiting` are what a check is written with: a client's and a
 //!   node's view of the store; `samples` has one of everything.
@@ -25,6 +25,6 @@ mod waiting;
 
 pub use clock::Clock;
 pub use failure::CheckFailure;
-pub use promise::Promise;
-pub use report::{CheckOutcome, CheckReport, Report};
+pub use promise::ContractPromise;
+pub use report::{CheckOutcome, CheckReport, ConformanceReport};
 pub use suite::Conformance;

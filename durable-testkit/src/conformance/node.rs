@@ -10,27 +10,27 @@ use durable_core::provider::{
 use durable_core::{InstanceId, Name};
 
 use super::env::Env;
-use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 /// More than any check has.
 const MANY: usize = 1_000;
 
 /// A session and the handle that it was opened on.
-pub(super) struct Node<'env> {
+pub(super) struct TestNode<'env> {
     pub(super) env: &'env Env,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) session: SessionId,
 }
 
-impl Node<'_> {
+impl TestNode<'_> {
     /// Takes what is ready now, with all messages of each instance.
-    pub(super) async fn fetch(&self) -> Checked<Vec<ReadyInstance>> {
+    pub(super) async fn fetch(&self) -> CheckResult<Vec<ReadyInstance>> {
         Ok(self.fetch_and_see().await?.0)
     }
 
     /// Takes what is ready now, and says how far it has looked.
-    async fn fetch_and_see(&self) -> Checked<(Vec<ReadyInstance>, WakeSeq)> {
+    async fn fetch_and_see(&self) -> CheckResult<(Vec<ReadyInstance>, WakeSeq)> {
         let mut taken: Vec<ReadyInstance> = Vec::new();
         let mut first_seen = None;
         loop {
@@ -63,14 +63,14 @@ impl Node<'_> {
     }
 
     /// Takes this instance, which must be ready or become so, and no other.
-    pub(super) async fn take(&self, id: &str) -> Checked<ReadyInstance> {
+    pub(super) async fn take(&self, id: &str) -> CheckResult<ReadyInstance> {
         let mut taken = self.take_all(&[id]).await?;
         Ok(taken.remove(0))
     }
 
     /// Takes these instances, which must be ready or become so, and no others;
     /// they are in the order of `ids`.
-    pub(super) async fn take_all(&self, ids: &[&str]) -> Checked<Vec<ReadyInstance>> {
+    pub(super) async fn take_all(&self, ids: &[&str]) -> CheckResult<Vec<ReadyInstance>> {
         let mut taken: Vec<ReadyInstance> = Vec::new();
         while taken.len() < ids.len() {
             let (fetched, seen) = self.fetch_and_see().await?;
@@ -80,7 +80,7 @@ impl Node<'_> {
                     .provider
                     .wait(Some(self.session), &WakeTopic::Instances, seen);
                 let what = format!("instances {ids:?} to be handed out");
-                self.env.within_patience(&what, wait).await??;
+                self.env.within_timeout(&what, wait).await??;
             }
         }
         let mut in_order = Vec::new();
@@ -100,7 +100,7 @@ impl Node<'_> {
     }
 
     /// Demands that nothing is ready for this node.
-    pub(super) async fn finds_no_instance(&self, why: &str) -> Checked {
+    pub(super) async fn finds_no_instance(&self, why: &str) -> CheckResult {
         let found = self.fetch().await?;
         ensure(found.is_empty(), why, "no instance is handed out", found)
     }
@@ -127,7 +127,7 @@ impl Node<'_> {
     }
 
     /// Commits a turn that must be applied.
-    pub(super) async fn commit_done(&self, turn: TurnCommit) -> Checked<Committed> {
+    pub(super) async fn commit_done(&self, turn: TurnCommit) -> CheckResult<Committed> {
         match self.commit(turn).await? {
             CommitOutcome::Done(committed) => Ok(committed),
             other => Err(CheckFailure::new(
@@ -143,7 +143,7 @@ impl Node<'_> {
         &self,
         id: &str,
         turn: impl FnOnce(TurnBuilder) -> TurnBuilder,
-    ) -> Checked<(TurnCommit, Committed)> {
+    ) -> CheckResult<(TurnCommit, Committed)> {
         self.env.start(id).await?;
         let ready = self.take(id).await?;
         let turn = turn(self.first_turn(&ready)).build();
@@ -155,20 +155,20 @@ impl Node<'_> {
         &self,
         queues: &[Option<Name>],
         max: usize,
-    ) -> Checked<WorkBatch> {
+    ) -> CheckResult<WorkBatch> {
         let now_ms = self.env.now_ms();
         let work = self.provider.fetch_work(self.session, queues, max, now_ms);
         Ok(work.await?)
     }
 
     /// Takes the ready work of the default queue.
-    pub(super) async fn fetch_work(&self) -> Checked<Vec<ClaimedWork>> {
+    pub(super) async fn fetch_work(&self) -> CheckResult<Vec<ClaimedWork>> {
         Ok(self.fetch_work_from(&[None], MANY).await?.work)
     }
 
     /// Takes one work item of the default queue, which must be ready or become
     /// so, and no other.
-    pub(super) async fn take_work(&self) -> Checked<ClaimedWork> {
+    pub(super) async fn take_work(&self) -> CheckResult<ClaimedWork> {
         loop {
             let WorkBatch { mut work, seen, .. } = self.fetch_work_from(&[None], MANY).await?;
             if let Some(claimed) = work.pop() {
@@ -178,19 +178,19 @@ impl Node<'_> {
             let topic = WakeTopic::Work(vec![None]);
             let wait = self.provider.wait(Some(self.session), &topic, seen);
             self.env
-                .within_patience("work to be handed out", wait)
+                .within_timeout("work to be handed out", wait)
                 .await??;
         }
     }
 
     /// Demands that no work of the default queue is ready.
-    pub(super) async fn finds_no_work(&self, why: &str) -> Checked {
+    pub(super) async fn finds_no_work(&self, why: &str) -> CheckResult {
         let found = self.fetch_work().await?;
         ensure(found.is_empty(), why, "no work is handed out", found)
     }
 
     /// Settles one work item; answers whether its lease was held.
-    pub(super) async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> Checked<bool> {
+    pub(super) async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult<bool> {
         let settlement = WorkSettlement {
             lease: work.lease.clone(),
             result,
@@ -202,13 +202,13 @@ impl Node<'_> {
     }
 
     /// Settles one work item that this node must hold.
-    pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> Checked {
+    pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult {
         let was_held = self.settle(work, result).await?;
         ensure_eq("whether the settled work was held", was_held, true)
     }
 
     /// The work that a heartbeat reports as cancelled.
-    pub(super) async fn cancelled_work(&self) -> Checked<Vec<WorkKey>> {
+    pub(super) async fn cancelled_work(&self) -> CheckResult<Vec<WorkKey>> {
         let now_ms = self.env.now_ms();
         let report = self.provider.heartbeat(self.session, now_ms).await?;
         Ok(report.cancelled_work)
@@ -219,7 +219,7 @@ impl Node<'_> {
         &self,
         ready: &ReadyInstance,
         not_before_ms: Option<u64>,
-    ) -> Checked {
+    ) -> CheckResult {
         let release = Release::new(ready.lease.clone());
         self.give_back(Release {
             not_before_ms,
@@ -229,18 +229,18 @@ impl Node<'_> {
     }
 
     /// Gives an instance back, and says what kept this node from running it.
-    pub(super) async fn give_back(&self, release: Release) -> Checked {
+    pub(super) async fn give_back(&self, release: Release) -> CheckResult {
         let now_ms = self.env.now_ms();
         Ok(self.provider.release(vec![release], now_ms).await?)
     }
 
-    pub(super) async fn close(&self) -> Checked {
+    pub(super) async fn close(&self) -> CheckResult {
         let now_ms = self.env.now_ms();
         Ok(self.provider.close_session(self.session, now_ms).await?)
     }
 
     /// Demands that the session has ended.
-    pub(super) async fn is_lost(&self) -> Checked {
+    pub(super) async fn is_lost(&self) -> CheckResult {
         let now_ms = self.env.now_ms();
         let answer = self.provider.heartbeat(self.session, now_ms).await;
         let session = self.session;

@@ -7,14 +7,14 @@ use std::fmt;
 /// rules that stand at its methods.
 ///
 /// ```
-/// use durable_testkit::Promise;
+/// use durable_testkit::ContractPromise;
 ///
-/// assert_eq!(Promise::Inbox.number(), Some(4));
-/// assert_eq!(Promise::Limits.number(), None);
+/// assert_eq!(ContractPromise::Inbox.number(), Some(4));
+/// assert_eq!(ContractPromise::Limits.number(), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Promise {
+pub enum ContractPromise {
     /// 1: a commit is all or nothing, and applied once.
     AtomicCommit,
     /// 2: one owner.
@@ -41,7 +41,7 @@ pub enum Promise {
     Limits,
 }
 
-impl Promise {
+impl ContractPromise {
     /// Its number in the contract.
     pub const fn number(self) -> Option<u8> {
         Some(match self {
@@ -77,7 +77,7 @@ impl Promise {
     }
 }
 
-impl fmt::Display for Promise {
+impl fmt::Display for ContractPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.number() {
             Some(number) => write!(f, "promise {number}: {}", self.sentence()),

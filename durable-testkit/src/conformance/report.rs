@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::check::Check;
 use super::failure::CheckFailure;
-use super::promise::Promise;
+use super::promise::ContractPromise;
 
 /// The outcome of every check.
 ///
@@ -44,20 +44,20 @@ use super::promise::Promise;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Report {
+pub struct ConformanceReport {
     /// One for each check, in the order in which they ran.
     pub checks: Vec<CheckReport>,
 }
 
 /// The outcome of one check.
 ///
-/// See the example of [`Report`].
+/// See the example of [`ConformanceReport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     /// Its name.
     pub name: &'static str,
     /// What it stands for.
-    pub promise: Promise,
+    pub promise: ContractPromise,
     /// How it went.
     pub outcome: CheckOutcome,
 }
@@ -74,7 +74,7 @@ impl CheckReport {
 
 /// How a check went.
 ///
-/// See the example of [`Report`].
+/// See the example of [`ConformanceReport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
     /// The promise was kept.
@@ -88,7 +88,7 @@ pub enum CheckOutcome {
     },
 }
 
-impl Report {
+impl ConformanceReport {
     /// Whether no check failed.
     pub fn is_ok(&self) -> bool {
         self.failures().next().is_none()
@@ -117,7 +117,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ConformanceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.failures().count();
         let mut left_out: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -149,13 +149,13 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(outcome: CheckOutcome) -> Report {
+    fn report(outcome: CheckOutcome) -> ConformanceReport {
         let check = CheckReport {
             name: "messages_come_in_order",
-            promise: Promise::Inbox,
+            promise: ContractPromise::Inbox,
             outcome,
         };
-        Report {
+        ConformanceReport {
             checks: vec![check],
         }
     }

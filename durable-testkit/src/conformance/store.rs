@@ -10,23 +10,25 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Opens a store, once or again and again.
 #[derive(Clone)]
-pub(super) struct Store {
+pub(super) struct ConformanceStore {
     open: Arc<dyn Fn() -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
     /// Whether `open` called again gives the same store.
     pub(super) opens_again: bool,
 }
 
 /// Makes fresh and empty stores.
-pub(super) type Stores = Arc<dyn Fn() -> Store + Send + Sync>;
+pub(super) type StoreFactory = Arc<dyn Fn() -> ConformanceStore + Send + Sync>;
 
-impl Store {
+impl ConformanceStore {
     pub(super) async fn open(&self) -> Arc<dyn Provider> {
         (self.open)().await
     }
 }
 
-/// Stores that can be opened once, by whoever makes them.
-pub(super) fn opened_once<P, Making>(make: impl Fn() -> Making + Send + Sync + 'static) -> Stores
+/// Makes stores that can be opened once.
+pub(super) fn opened_once<P, Making>(
+    make: impl Fn() -> Making + Send + Sync + 'static,
+) -> StoreFactory
 where
     P: Provider,
     Making: Future<Output = P> + Send + 'static,
@@ -34,18 +36,18 @@ where
     let make = Arc::new(make);
     Arc::new(move || {
         let make = Arc::clone(&make);
-        Store {
+        ConformanceStore {
             open: Arc::new(move || boxed_provider(make())),
             opens_again: false,
         }
     })
 }
 
-/// Stores at a place, which can be opened any number of times.
+/// Makes stores at a place, which can be opened any number of times.
 pub(super) fn at_places<Place, P, Opening>(
     place: impl Fn() -> Place + Send + Sync + 'static,
     open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
-) -> Stores
+) -> StoreFactory
 where
     Place: Send + Sync + 'static,
     P: Provider,
@@ -54,7 +56,7 @@ where
     let open = Arc::new(open);
     Arc::new(move || {
         let (place, open) = (Arc::new(place()), Arc::clone(&open));
-        Store {
+        ConformanceStore {
             open: Arc::new(move || boxed_provider(open(Arc::clone(&place)))),
             opens_again: true,
         }

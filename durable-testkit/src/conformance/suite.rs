@@ -13,9 +13,9 @@ use tokio::task::JoinSet;
 use super::check::{self, Check, Needs};
 use super::clock::Clock;
 use super::env::Env;
-use super::failure::{CheckFailure, Checked};
-use super::report::{CheckOutcome, CheckReport, Report};
-use super::store::{self, Stores};
+use super::failure::{CheckFailure, CheckResult};
+use super::report::{CheckOutcome, CheckReport, ConformanceReport};
+use super::store::{self, StoreFactory};
 
 /// Checks a provider against every promise of the storage contract.
 ///
@@ -34,10 +34,10 @@ use super::store::{self, Stores};
 /// ```
 #[must_use = "a suite does nothing until it is run"]
 pub struct Conformance {
-    stores: Stores,
+    stores: StoreFactory,
     clock: Clock,
     limits: Limits,
-    patience: Duration,
+    wait_timeout: Duration,
     is_partitioned: bool,
     only: Option<Vec<String>>,
 }
@@ -71,12 +71,12 @@ impl Conformance {
         Self::over(store::at_places(place, open))
     }
 
-    fn over(stores: Stores) -> Self {
+    fn over(stores: StoreFactory) -> Self {
         Self {
             stores,
             clock: Clock::Virtual,
             limits: Limits::default(),
-            patience: Duration::from_secs(10),
+            wait_timeout: Duration::from_secs(10),
             is_partitioned: false,
             only: None,
         }
@@ -95,8 +95,8 @@ impl Conformance {
     }
 
     /// How long a check waits for something that must come before it fails.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn wait_timeout(mut self, wait_timeout: Duration) -> Self {
+        self.wait_timeout = wait_timeout;
         self
     }
 
@@ -115,7 +115,7 @@ impl Conformance {
 
     /// Runs the checks, each on a fresh store: one after the other, or, where they
     /// spend their time waiting for a clock, a few at once.
-    pub async fn run(self) -> Report {
+    pub async fn run(self) -> ConformanceReport {
         let at_once = match self.clock {
             Clock::Virtual => 1,
             Clock::Wall { .. } => 8,
@@ -136,7 +136,7 @@ impl Conformance {
         }
         let mut checks = tasks.join_all().await;
         checks.sort_by_key(|(place, _)| *place);
-        Report {
+        ConformanceReport {
             checks: checks.into_iter().map(|(_, report)| report).collect(),
         }
     }
@@ -166,7 +166,7 @@ impl Conformance {
             _ => {}
         }
         let stores = Arc::clone(&self.stores);
-        let env = Env::open(stores, self.clock, self.limits, self.patience).await;
+        let env = Env::open(stores, self.clock, self.limits, self.wait_timeout).await;
         match self.run_isolated(check, env).await {
             Ok(()) => CheckOutcome::Kept,
             Err(failure) => CheckOutcome::Broken(failure),
@@ -175,11 +175,11 @@ impl Conformance {
 
     /// Runs a check as a task of its own: a provider that panics breaks that check
     /// and no other, and one that hangs is given up.
-    async fn run_isolated(&self, check: Check, env: Env) -> Checked {
+    async fn run_isolated(&self, check: Check, env: Env) -> CheckResult {
         const WAITS_IN_A_CHECK: u32 = 12;
         let task = tokio::spawn((check.run)(env));
         let abort = task.abort_handle();
-        let bound = self.patience * WAITS_IN_A_CHECK;
+        let bound = self.wait_timeout * WAITS_IN_A_CHECK;
         match tokio::time::timeout(bound, task).await {
             Ok(Ok(checked)) => checked,
             Ok(Err(error)) => Err(CheckFailure::new("the check", "an end", error.to_string())),
@@ -200,7 +200,7 @@ impl fmt::Debug for Conformance {
         f.debug_struct("Conformance")
             .field("clock", &self.clock)
             .field("limits", &self.limits)
-            .field("patience", &self.patience)
+            .field("wait_timeout", &self.wait_timeout)
             .field("is_partitioned", &self.is_partitioned)
             .field("only", &self.only)
             .finish_non_exhaustive()

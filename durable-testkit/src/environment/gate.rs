@@ -1,4 +1,4 @@
-//! The gate: where work, timers and events wait until the conductor lets them
+//! The gate: where work, timers and events wait until the scheduler lets them
 //! through, one at a time.
 //!
 //! Work that is ready is claimed for the node and kept here; timers stay in the
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 /// What waits at the gate.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     /// Work was let through.
     pub(super) work: Notify,
     /// A timer was let through.
@@ -24,7 +24,7 @@ pub(super) struct Gate {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct GateState {
     waiting_work: Vec<ClaimedWork>,
     passing_work: VecDeque<ClaimedWork>,
     passing_timers: usize,
@@ -47,12 +47,12 @@ pub(super) enum Passage {
 }
 
 impl Gate {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl GateState {
     pub(super) fn keep_work(&mut self, work: Vec<ClaimedWork>) {
         self.waiting_work.extend(work);
     }

@@ -6,10 +6,10 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId};
 
-use super::state::{Instance, State};
+use super::state::{MemoryState, StoredInstance};
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn start(
         &mut self,
         id: &InstanceId,
@@ -63,7 +63,7 @@ impl State {
         let instance = self
             .instances
             .entry(id.clone())
-            .or_insert_with(|| Instance::new(record.clone()));
+            .or_insert_with(|| StoredInstance::new(record.clone()));
         instance.record = record;
         instance
             .starts
@@ -140,7 +140,7 @@ impl State {
     fn change_unless_ended(
         &mut self,
         id: &InstanceId,
-        change: impl FnOnce(&mut Instance) -> bool,
+        change: impl FnOnce(&mut StoredInstance) -> bool,
     ) -> SendOutcome {
         let Some(instance) = self.instances.get_mut(id) else {
             return SendOutcome::UnknownInstance;
@@ -157,7 +157,7 @@ impl State {
     }
 }
 
-impl Instance {
+impl StoredInstance {
     pub(super) fn new(record: InstanceRecord) -> Self {
         Self {
             record,

@@ -7,10 +7,10 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::state::{Instance, State};
+use super::state::{MemoryState, StoredInstance};
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn commit(&mut self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
         check_request(&turn)?;
         self.limits.check_turn(&turn)?;
@@ -74,7 +74,7 @@ impl State {
             self.deliver(message);
         }
         let instance = self.instances.get(id);
-        if !turn.keep_lease || instance.is_some_and(Instance::is_suspended) {
+        if !turn.keep_lease || instance.is_some_and(StoredInstance::is_suspended) {
             self.free_instance(id);
         } else {
             self.update_readiness(id);

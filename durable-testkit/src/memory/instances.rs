@@ -5,10 +5,10 @@ use durable_core::provider::{
     InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release, SessionId,
 };
 
-use super::state::{Holder, Instance, ReadySince, State};
+use super::state::{LeaseHolder, MemoryState, ReadySince, StoredInstance};
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn fetch_instances(
         &mut self,
         session: SessionId,
@@ -78,7 +78,7 @@ impl State {
     fn hand_out(&mut self, id: &InstanceId, session: SessionId) -> Option<ReadyInstance> {
         let token = self.next_number();
         let instance = self.instances.get_mut(id)?;
-        let holder = instance.holder.get_or_insert_with(|| Holder {
+        let holder = instance.holder.get_or_insert_with(|| LeaseHolder {
             lease: Lease {
                 instance: id.clone(),
                 session,
@@ -116,7 +116,7 @@ impl State {
     }
 }
 
-impl Instance {
+impl StoredInstance {
     /// Since when this session may have the instance, if it may: a free one from
     /// the end of its delay on, its own one at once.
     fn ready_for(&self, session: SessionId) -> Option<ReadySince> {

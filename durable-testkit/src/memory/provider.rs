@@ -15,7 +15,7 @@ use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payl
 use tokio::sync::Notify;
 
 use super::snapshot::Snapshot;
-use super::state::State;
+use super::state::MemoryState;
 
 /// How a [`MemoryProvider`] is set up.
 ///
@@ -110,7 +110,7 @@ impl Default for MemoryOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct MemoryProvider {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
     clock: StoreClock,
 }
 
@@ -128,7 +128,7 @@ impl MemoryProvider {
 
     /// A new and empty store, set up like this.
     pub fn with_options(options: MemoryOptions) -> Self {
-        let state = State::new(options.limits, options.messages_per_fetch.max(1));
+        let state = MemoryState::new(options.limits, options.messages_per_fetch.max(1));
         Self {
             state: Arc::new(Mutex::new(state)),
             clock: options.clock,
@@ -137,28 +137,28 @@ impl MemoryProvider {
 
     /// Everything that the store holds at this moment.
     pub fn snapshot(&self) -> Snapshot {
-        self.look(State::snapshot)
+        self.look(MemoryState::snapshot)
     }
 
     /// Reads the state.
-    fn look<T>(&self, read: impl FnOnce(&State) -> T) -> T {
+    fn look<T>(&self, read: impl FnOnce(&MemoryState) -> T) -> T {
         read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Changes the state in one step, then rings those who wait for what changed.
-    fn step<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn step<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = change(&mut state);
-        let bells = state.wake.take_bells();
+        let waiters = state.wake.take_changed_waiters();
         drop(state);
-        for bell in bells {
-            bell.notify_one();
+        for notifier in waiters {
+            notifier.notify_one();
         }
         answer
     }
 
     /// A step at this time.
-    fn step_at<T>(&self, now_ms: u64, change: impl FnOnce(&mut State) -> T) -> T {
+    fn step_at<T>(&self, now_ms: u64, change: impl FnOnce(&mut MemoryState) -> T) -> T {
         self.step(|state| {
             state.advance_to(self.clock.now_ms(now_ms));
             change(state)
@@ -336,13 +336,14 @@ impl Provider for MemoryProvider {
         topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let bell = Arc::new(Notify::new());
+        let notifier = Arc::new(Notify::new());
         loop {
-            let look = |state: &mut State| state.look_or_leave_bell(session, topic, seen, &bell);
+            let look =
+                |state: &mut MemoryState| state.look_or_register(session, topic, seen, &notifier);
             if let Some(seen) = self.step(look)? {
                 return Ok(seen);
             }
-            bell.notified().await;
+            notifier.notified().await;
         }
     }
 }

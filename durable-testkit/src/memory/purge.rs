@@ -3,10 +3,10 @@
 use durable_core::InstanceId;
 use durable_core::provider::{PurgeReport, PurgeRequest};
 
-use super::state::State;
+use super::state::MemoryState;
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn purge(&mut self, purge: &PurgeRequest) -> PurgeReport {
         let ended: Vec<InstanceId> = self
             .instances

@@ -8,9 +8,9 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::state::State;
+use super::state::MemoryState;
 
-impl State {
+impl MemoryState {
     pub(super) fn instance(&self, id: &InstanceId) -> Option<InstanceRecord> {
         self.instances
             .get(id)

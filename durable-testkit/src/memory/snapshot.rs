@@ -11,7 +11,7 @@ use durable_core::provider::{
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
 use super::queue::Work;
-use super::state::{Instance, State};
+use super::state::{MemoryState, StoredInstance};
 
 /// Everything that a [`MemoryProvider`](crate::MemoryProvider) holds.
 ///
@@ -45,7 +45,7 @@ pub struct Snapshot {
     /// The timers that have not fired, by due time and then in the order in
     /// which they were set.
     pub timers: Vec<Timer>,
-    /// The work that is queued or in somebody's hands.
+    /// The work that is queued or held by a session.
     pub work: BTreeMap<WorkKey, WorkSnapshot>,
     /// The work that was set aside, and why.
     pub poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
@@ -98,11 +98,11 @@ pub struct WorkSnapshot {
     pub crashes: u32,
     /// What its last heartbeat left behind.
     pub heartbeat: Option<Payload>,
-    /// Whether nobody waits for it any more.
+    /// Whether a commit cancelled it.
     pub is_cancelled: bool,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn snapshot(&self) -> Snapshot {
         let sessions = self.sessions.iter().map(|(id, session)| {
             let snapshot = SessionSnapshot {
@@ -136,7 +136,7 @@ impl State {
     }
 }
 
-impl Instance {
+impl StoredInstance {
     fn snapshot(&self) -> InstanceSnapshot {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
         InstanceSnapshot {

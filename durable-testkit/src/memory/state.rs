@@ -4,7 +4,7 @@
 //!   which things became ready) comes from one counter, so none is ever used
 //!   again, not even after a purge.
 //! - The store's time is the highest `now_ms` that was ever passed in.
-//! - A suspended instance is held by nobody.
+//! - No session holds a suspended instance.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
 use super::queue::WorkQueue;
-use super::wake::{Topic, WakeBoard};
+use super::wake::{Topic, WakeRegistry};
 
 /// The whole store.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) limits: Limits,
     pub(super) messages_per_fetch: usize,
     pub(super) now_ms: u64,
     last_number: u64,
-    pub(super) sessions: BTreeMap<SessionId, Session>,
-    pub(super) instances: BTreeMap<InstanceId, Instance>,
+    pub(super) sessions: BTreeMap<SessionId, StoredSession>,
+    pub(super) instances: BTreeMap<InstanceId, StoredInstance>,
     /// The highest execution of every instance id there ever was.
     pub(super) highest_execution: BTreeMap<InstanceId, ExecutionId>,
     pub(super) histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
@@ -33,12 +33,12 @@ pub(super) struct State {
     pub(super) work: WorkQueue,
     /// Work that was set aside, and why.
     pub(super) poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
-    pub(super) wake: WakeBoard,
+    pub(super) wake: WakeRegistry,
 }
 
 /// A node's life.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct StoredSession {
     pub(super) node: String,
     pub(super) session_timeout_ms: u64,
     pub(super) last_heartbeat_ms: u64,
@@ -46,14 +46,14 @@ pub(super) struct Session {
 
 /// An instance and everything that is handed out or thrown away with it.
 #[derive(Debug)]
-pub(super) struct Instance {
+pub(super) struct StoredInstance {
     pub(super) record: InstanceRecord,
     pub(super) inbox: BTreeMap<InboxSeq, Message>,
-    pub(super) holder: Option<Holder>,
+    pub(super) holder: Option<LeaseHolder>,
     /// It is to run without a message too, until its next commit: it was resumed,
     /// or the session that held it ended without closing.
     pub(super) must_run: bool,
-    /// When it became ready, while it is; see [`Instance::is_ready`].
+    /// When it became ready, while it is; see [`StoredInstance::is_ready`].
     pub(super) ready_since: Option<ReadySince>,
     /// A free instance is not handed out before.
     pub(super) not_before_ms: u64,
@@ -65,7 +65,7 @@ pub(super) struct Instance {
 
 /// Who may commit turns of an instance.
 #[derive(Debug)]
-pub(super) struct Holder {
+pub(super) struct LeaseHolder {
     pub(super) lease: Lease,
     /// Messages up to here were given under this lease.
     pub(super) given_up_to: InboxSeq,
@@ -89,7 +89,7 @@ pub(super) struct PendingTimer {
     pub(super) number: u64,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn new(limits: Limits, messages_per_fetch: usize) -> Self {
         Self {
             limits,
@@ -160,7 +160,7 @@ impl State {
     }
 }
 
-impl Instance {
+impl StoredInstance {
     pub(super) fn is_suspended(&self) -> bool {
         self.record.status.kind() == StatusKind::Suspended
     }

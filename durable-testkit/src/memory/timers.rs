@@ -3,10 +3,10 @@
 use durable_core::provider::{FiredTimers, Message, MessageBody, Timer};
 use durable_core::{InstanceId, MessageId};
 
-use super::state::{PendingTimer, State, TimerKey};
+use super::state::{MemoryState, PendingTimer, TimerKey};
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn set_timers(&mut self, timers: Vec<Timer>) {
         let first_due = self.next_due_ms();
         for timer in timers {

@@ -1,8 +1,8 @@
-//! Wake-ups: a version counts everything that somebody may wait for, and the
-//! board remembers for each topic the version of its latest change.
+//! Wake-ups: a version counts every change that a caller may wait for, and the
+//! registry remembers for each topic the version of its latest change.
 //!
-//! A fetch returns the version it saw. A wait looks at the board and leaves its
-//! bell in the same step, so nothing can happen between the look and the wait.
+//! A fetch returns the version it saw. A wait looks at the registry and leaves its
+//! notifier in the same step, so nothing can happen between the look and the wait.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -12,7 +12,7 @@ use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeTopic};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
 
-use super::state::State;
+use super::state::MemoryState;
 
 /// Something that changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub(super) enum Topic {
     FreeInstances,
     /// An instance that this session holds has messages, or the session ended.
     Session(SessionId),
-    /// Work in a queue is ready, or will be at a time that nobody knows yet.
+    /// Work in a queue is ready, or will be at a time that no waiter knows yet.
     Work(Option<Name>),
     /// The first timer that is due is another.
     Timers,
@@ -33,15 +33,15 @@ pub(super) enum Topic {
 
 /// What changed when, and who wants to know.
 #[derive(Debug, Default)]
-pub(super) struct WakeBoard {
+pub(super) struct WakeRegistry {
     version: u64,
     changes: BTreeMap<Topic, u64>,
-    bells: BTreeMap<Topic, Vec<Weak<Notify>>>,
-    /// Bells of topics that changed, to be rung when the lock is free.
-    to_ring: Vec<Weak<Notify>>,
+    waiters: BTreeMap<Topic, Vec<Weak<Notify>>>,
+    /// Waiters of topics that changed, to be woken when the lock is free.
+    to_wake: Vec<Weak<Notify>>,
 }
 
-impl WakeBoard {
+impl WakeRegistry {
     pub(super) fn seen(&self) -> WakeSeq {
         WakeSeq(self.version)
     }
@@ -49,15 +49,15 @@ impl WakeBoard {
     /// Remembers a change and those who wait for it.
     pub(super) fn note(&mut self, topic: Topic) {
         self.version += 1;
-        self.to_ring
-            .extend(self.bells.remove(&topic).unwrap_or_default());
+        self.to_wake
+            .extend(self.waiters.remove(&topic).unwrap_or_default());
         self.changes.insert(topic, self.version);
     }
 
-    /// The bells of everything that changed since they were taken last.
-    pub(super) fn take_bells(&mut self) -> Vec<Arc<Notify>> {
-        let bells = mem::take(&mut self.to_ring);
-        bells.iter().filter_map(Weak::upgrade).collect()
+    /// The waiters for everything that changed since they were taken last.
+    pub(super) fn take_changed_waiters(&mut self) -> Vec<Arc<Notify>> {
+        let waiters = mem::take(&mut self.to_wake);
+        waiters.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn has_changed(&self, topic: &Topic, seen: WakeSeq) -> bool {
@@ -66,21 +66,21 @@ impl WakeBoard {
             .is_some_and(|version| *version > seen.0)
     }
 
-    fn leave_bell(&mut self, topic: Topic, bell: &Arc<Notify>) {
-        let bells = self.bells.entry(topic).or_default();
-        bells.retain(|bell| bell.strong_count() > 0);
-        bells.push(Arc::downgrade(bell));
+    fn register_waiter(&mut self, topic: Topic, notifier: &Arc<Notify>) {
+        let waiters = self.waiters.entry(topic).or_default();
+        waiters.retain(|notifier| notifier.strong_count() > 0);
+        waiters.push(Arc::downgrade(notifier));
     }
 }
 
-impl State {
-    /// Answers a wait that is over; otherwise leaves its bell and answers `None`.
-    pub(super) fn look_or_leave_bell(
+impl MemoryState {
+    /// Answers a wait that is over; otherwise registers its notifier and answers `None`.
+    pub(super) fn look_or_register(
         &mut self,
         session: Option<SessionId>,
         topic: &WakeTopic,
         seen: WakeSeq,
-        bell: &Arc<Notify>,
+        notifier: &Arc<Notify>,
     ) -> Result<Option<WakeSeq>, ProviderError> {
         if let Some(session) = session {
             self.live_session(session)?;
@@ -93,7 +93,7 @@ impl State {
             return Ok(Some(self.wake.seen()));
         }
         for topic in topics.into_iter().chain(session.map(Topic::Session)) {
-            self.wake.leave_bell(topic, bell);
+            self.wake.register_waiter(topic, notifier);
         }
         Ok(None)
     }

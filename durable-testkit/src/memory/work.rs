@@ -6,10 +6,10 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
-use super::state::State;
+use super::state::MemoryState;
 use super::wake::Topic;
 
-impl State {
+impl MemoryState {
     pub(super) fn fetch_work(
         &mut self,
         session: SessionId,
@@ -77,7 +77,7 @@ impl State {
         Ok(true)
     }
 
-    /// Removes work that nobody has; marks work that somebody has.
+    /// Removes work that no session holds; marks work that a session holds.
     pub(super) fn cancel_work(&mut self, key: &WorkKey) {
         let Some(work) = self.work.get_mut(key) else {
             return;

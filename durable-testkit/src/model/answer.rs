@@ -11,7 +11,7 @@ use crate::message::comparable;
 
 /// What one side answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ComparedAnswer {
     /// There was nothing to call.
     Nothing,
     /// The call has no answer but that it was made.
@@ -19,9 +19,9 @@ pub(super) enum Answer {
     CancelledWork(Vec<WorkKey>),
     Started(StartOutcome),
     Sent(Vec<SendOutcome>),
-    Ready(Vec<Ready>),
-    Committed(Commit),
-    Claimed(Vec<Claim>),
+    Ready(Vec<ComparedInstance>),
+    Committed(ComparedCommit),
+    Claimed(Vec<ComparedWork>),
     Held(Vec<bool>),
     Fired {
         fired: usize,
@@ -33,7 +33,7 @@ pub(super) enum Answer {
 
 /// An instance that was handed out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ready {
+pub(super) struct ComparedInstance {
     instance: InstanceId,
     execution_id: ExecutionId,
     last_event_id: EventId,
@@ -43,13 +43,13 @@ pub(super) struct Ready {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Commit {
+pub(super) enum ComparedCommit {
     Done {
         has_messages: bool,
-        claimed: Vec<Claim>,
+        claimed: Vec<ComparedWork>,
     },
     AlreadyDone {
-        claimed: Vec<Claim>,
+        claimed: Vec<ComparedWork>,
     },
     Fenced,
     Conflict(ExecutionId, EventId),
@@ -57,7 +57,7 @@ pub(super) enum Commit {
 
 /// Work that was handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct ComparedWork {
     item: WorkItem,
     attempt: u32,
     crashes: u32,
@@ -73,7 +73,7 @@ pub(super) enum Refusal {
     Unexpected(String),
 }
 
-impl Answer {
+impl ComparedAnswer {
     /// An answer or a refusal.
     pub(super) fn of<T>(answer: Result<T, ProviderError>, told: impl FnOnce(T) -> Self) -> Self {
         match answer {
@@ -86,7 +86,7 @@ impl Answer {
     }
 
     pub(super) fn ready(instances: &[ReadyInstance]) -> Self {
-        let mut ready: Vec<Ready> = instances.iter().map(Ready::of).collect();
+        let mut ready: Vec<ComparedInstance> = instances.iter().map(ComparedInstance::of).collect();
         ready.sort();
         Self::Ready(ready)
     }
@@ -108,23 +108,23 @@ impl Answer {
 
     pub(super) fn committed(outcome: &CommitOutcome) -> Self {
         Self::Committed(match outcome {
-            CommitOutcome::Done(committed) => Commit::Done {
+            CommitOutcome::Done(committed) => ComparedCommit::Done {
                 has_messages: committed.has_messages,
                 claimed: claims(&committed.claimed),
             },
-            CommitOutcome::AlreadyDone(Committed { claimed, .. }) => Commit::AlreadyDone {
+            CommitOutcome::AlreadyDone(Committed { claimed, .. }) => ComparedCommit::AlreadyDone {
                 claimed: claims(claimed),
             },
-            CommitOutcome::Fenced => Commit::Fenced,
+            CommitOutcome::Fenced => ComparedCommit::Fenced,
             CommitOutcome::Conflict {
                 execution_id,
                 last_event_id,
-            } => Commit::Conflict(*execution_id, *last_event_id),
+            } => ComparedCommit::Conflict(*execution_id, *last_event_id),
         })
     }
 }
 
-impl Ready {
+impl ComparedInstance {
     fn of(ready: &ReadyInstance) -> Self {
         let messages = ready.messages.iter();
         Self {
@@ -148,8 +148,8 @@ fn described(message: &Message) -> String {
     }
 }
 
-fn claims(work: &[ClaimedWork]) -> Vec<Claim> {
-    let claims = work.iter().map(|claimed| Claim {
+fn claims(work: &[ClaimedWork]) -> Vec<ComparedWork> {
+    let claims = work.iter().map(|claimed| ComparedWork {
         item: claimed.item.clone(),
         attempt: claimed.attempt,
         crashes: claimed.crashes,

@@ -7,10 +7,13 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
-use super::answer::Answer;
-use super::hands::Pair;
-use super::op::{Claimed, Instance, Node, Queue, Returned, Sent, Settlement, Turn};
+use super::answer::ComparedAnswer;
+use super::leases::Pair;
 use super::run::Play;
+use super::script::{
+    ScriptInstance, ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement,
+    ScriptTurn, ScriptWork,
+};
 use super::turn::{self, queue_name};
 use crate::conformance::Clock;
 use crate::message::{event_message, start_message};
@@ -22,19 +25,19 @@ const MANY: usize = 1_000;
 /// even, so that nothing depends on what "late" means to the millisecond.
 const HEARTBEAT_BOUND_MS: u64 = 1_001;
 
-const NOTHING: Pair<Answer> = Pair {
-    model: Answer::Nothing,
-    provider: Answer::Nothing,
+const NOTHING: Pair<ComparedAnswer> = Pair {
+    model: ComparedAnswer::Nothing,
+    provider: ComparedAnswer::Nothing,
 };
 
 impl Play<'_> {
     /// Lets time pass, and both stores know it.
-    pub(super) async fn pass(&mut self, ms: u16) -> Pair<Answer> {
+    pub(super) async fn pass(&mut self, ms: u16) -> Pair<ComparedAnswer> {
         self.virtual_now_ms += u64::from(ms);
         self.fire_timers(0).await
     }
 
-    pub(super) async fn open(&mut self, node: Node) -> Pair<Answer> {
+    pub(super) async fn open(&mut self, node: ScriptNode) -> Pair<ComparedAnswer> {
         let options = || SessionOptions {
             node: node.to_string(),
             session_timeout_ms: match self.clock {
@@ -50,16 +53,16 @@ impl Play<'_> {
                 model: *model,
                 provider: *provider,
             };
-            self.hands.sessions.insert(node, session);
+            self.leases.sessions.insert(node, session);
         }
         Pair {
-            model: Answer::of(model, |_| Answer::Done),
-            provider: Answer::of(provider, |_| Answer::Done),
+            model: ComparedAnswer::of(model, |_| ComparedAnswer::Done),
+            provider: ComparedAnswer::of(provider, |_| ComparedAnswer::Done),
         }
     }
 
-    pub(super) async fn heartbeat(&self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node) else {
+    pub(super) async fn heartbeat(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
         let now_ms = self.now_ms();
@@ -68,90 +71,99 @@ impl Play<'_> {
         let told = |report: durable_core::provider::SessionReport| {
             let mut cancelled = report.cancelled_work;
             cancelled.sort();
-            Answer::CancelledWork(cancelled)
+            ComparedAnswer::CancelledWork(cancelled)
         };
         Pair {
-            model: Answer::of(model, told),
-            provider: Answer::of(provider.await, told),
+            model: ComparedAnswer::of(model, told),
+            provider: ComparedAnswer::of(provider.await, told),
         }
     }
 
-    pub(super) async fn close(&self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node) else {
+    pub(super) async fn close(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
         let now_ms = self.now_ms();
         let model = self.sides.model.close_session(session.model, now_ms).await;
         let provider = self.sides.provider.close_session(session.provider, now_ms);
         Pair {
-            model: Answer::of(model, |()| Answer::Done),
-            provider: Answer::of(provider.await, |()| Answer::Done),
+            model: ComparedAnswer::of(model, |()| ComparedAnswer::Done),
+            provider: ComparedAnswer::of(provider.await, |()| ComparedAnswer::Done),
         }
     }
 
     pub(super) async fn start(
         &self,
-        instance: Instance,
-        sent: Sent,
+        instance: ScriptInstance,
+        sent: ScriptMessageId,
         reuse: IdReuse,
-    ) -> Pair<Answer> {
+    ) -> Pair<ComparedAnswer> {
         let (id, now_ms) = (instance.id(), self.now_ms());
         let start = async |side: &dyn Provider| {
             let message = start_message(sent.to_string());
             let answer = side.start(&id, message, reuse, now_ms).await;
-            Answer::of(answer, Answer::started)
+            ComparedAnswer::of(answer, ComparedAnswer::started)
         };
         self.on_both(start).await
     }
 
-    pub(super) async fn send(&self, instance: Instance, sent: Sent) -> Pair<Answer> {
+    pub(super) async fn send(
+        &self,
+        instance: ScriptInstance,
+        sent: ScriptMessageId,
+    ) -> Pair<ComparedAnswer> {
         let now_ms = self.now_ms();
         let send = async |side: &dyn Provider| {
             let outgoing = OutgoingMessage {
                 target: instance.id(),
                 message: event_message(sent.to_string()),
             };
-            Answer::of(side.send(vec![outgoing], now_ms).await, Answer::Sent)
+            ComparedAnswer::of(
+                side.send(vec![outgoing], now_ms).await,
+                ComparedAnswer::Sent,
+            )
         };
         self.on_both(send).await
     }
 
-    pub(super) async fn fetch(&mut self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node).copied() else {
+    pub(super) async fn fetch(&mut self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
         let now_ms = self.now_ms();
         let model = fetch_all(self.sides.model, session.model, now_ms).await;
         let provider = fetch_all(self.sides.provider, session.provider, now_ms).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
-            if let Err(stale) = self.hands.check_leases(provider) {
+            if let Err(stale) = self.leases.check_leases(provider) {
                 return Pair {
-                    model: Answer::ready(model),
+                    model: ComparedAnswer::ready(model),
                     provider: stale,
                 };
             }
             for (model, provider) in model.iter().zip(provider) {
                 let id = &model.lease.instance;
-                let known = Instance::ALL.into_iter().find(|known| known.id() == *id);
+                let known = ScriptInstance::ALL
+                    .into_iter()
+                    .find(|known| known.id() == *id);
                 if let Some(instance) = known {
-                    self.hands.take(node, instance, model, provider);
+                    self.leases.take(node, instance, model, provider);
                 }
             }
         }
         Pair {
-            model: Answer::of(model, |ready| Answer::ready(&ready)),
-            provider: Answer::of(provider, |ready| Answer::ready(&ready)),
+            model: ComparedAnswer::of(model, |ready| ComparedAnswer::ready(&ready)),
+            provider: ComparedAnswer::of(provider, |ready| ComparedAnswer::ready(&ready)),
         }
     }
 
     pub(super) async fn commit(
         &mut self,
-        node: Node,
-        instance: Instance,
-        turn: &Turn,
-    ) -> Pair<Answer> {
+        node: ScriptNode,
+        instance: ScriptInstance,
+        turn: &ScriptTurn,
+    ) -> Pair<ComparedAnswer> {
         let now_ms = self.now_ms();
-        let Some(held) = self.hands.instances.get_mut(&(node, instance)) else {
+        let Some(held) = self.leases.instances.get_mut(&(node, instance)) else {
             return NOTHING;
         };
         let mut turns = turn::build(turn, held, self.clock, now_ms);
@@ -163,8 +175,12 @@ impl Play<'_> {
         self.commit_on_both(node, instance, turns).await
     }
 
-    pub(super) async fn commit_again(&mut self, node: Node, instance: Instance) -> Pair<Answer> {
-        let held = self.hands.instances.get(&(node, instance));
+    pub(super) async fn commit_again(
+        &mut self,
+        node: ScriptNode,
+        instance: ScriptInstance,
+    ) -> Pair<ComparedAnswer> {
+        let held = self.leases.instances.get(&(node, instance));
         match held.and_then(|held| held.last_turn.clone()) {
             Some(turns) => self.commit_on_both(node, instance, turns).await,
             None => NOTHING,
@@ -173,10 +189,10 @@ impl Play<'_> {
 
     async fn commit_on_both(
         &mut self,
-        node: Node,
-        instance: Instance,
+        node: ScriptNode,
+        instance: ScriptInstance,
         turns: Pair<TurnCommit>,
-    ) -> Pair<Answer> {
+    ) -> Pair<ComparedAnswer> {
         let applied = turns.model.clone();
         let mut model = commit_one(self.sides.model, turns.model).await;
         let mut provider = commit_one(self.sides.provider, turns.provider).await;
@@ -185,10 +201,10 @@ impl Play<'_> {
         {
             sort_work(&mut model.claimed);
             sort_work(&mut provider.claimed);
-            if let Some(held) = self.hands.instances.get_mut(&(node, instance)) {
+            if let Some(held) = self.leases.instances.get_mut(&(node, instance)) {
                 held.applied(&applied);
             }
-            self.hands
+            self.leases
                 .take_work(model.claimed.clone(), provider.claimed.clone());
         }
         for outcome in [&mut model, &mut provider] {
@@ -197,19 +213,19 @@ impl Play<'_> {
             }
         }
         Pair {
-            model: Answer::of(model, |outcome| Answer::committed(&outcome)),
-            provider: Answer::of(provider, |outcome| Answer::committed(&outcome)),
+            model: ComparedAnswer::of(model, |outcome| ComparedAnswer::committed(&outcome)),
+            provider: ComparedAnswer::of(provider, |outcome| ComparedAnswer::committed(&outcome)),
         }
     }
 
     pub(super) async fn release(
         &self,
-        node: Node,
-        instance: Instance,
+        node: ScriptNode,
+        instance: ScriptInstance,
         not_before_ms: Option<u64>,
-        returned: Returned,
-    ) -> Pair<Answer> {
-        let Some(held) = self.hands.instances.get(&(node, instance)) else {
+        returned: ScriptRelease,
+    ) -> Pair<ComparedAnswer> {
+        let Some(held) = self.leases.instances.get(&(node, instance)) else {
             return NOTHING;
         };
         let (lease, now_ms) = (held.lease.clone(), self.now_ms());
@@ -225,29 +241,37 @@ impl Play<'_> {
         let provider = self.sides.provider;
         let provider = provider.release(release(lease.provider), now_ms);
         Pair {
-            model: Answer::of(model, |()| Answer::Done),
-            provider: Answer::of(provider.await, |()| Answer::Done),
+            model: ComparedAnswer::of(model, |()| ComparedAnswer::Done),
+            provider: ComparedAnswer::of(provider.await, |()| ComparedAnswer::Done),
         }
     }
 
-    pub(super) async fn fetch_work(&mut self, node: Node, queue: Queue) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node).copied() else {
+    pub(super) async fn fetch_work(
+        &mut self,
+        node: ScriptNode,
+        queue: ScriptQueue,
+    ) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
         let (queues, now_ms) = ([queue_name(queue)], self.now_ms());
         let model = claim_all(self.sides.model, session.model, &queues, now_ms).await;
         let provider = claim_all(self.sides.provider, session.provider, &queues, now_ms).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
-            self.hands.take_work(model.clone(), provider.clone());
+            self.leases.take_work(model.clone(), provider.clone());
         }
         Pair {
-            model: Answer::of(model, |work| Answer::claimed(&work)),
-            provider: Answer::of(provider, |work| Answer::claimed(&work)),
+            model: ComparedAnswer::of(model, |work| ComparedAnswer::claimed(&work)),
+            provider: ComparedAnswer::of(provider, |work| ComparedAnswer::claimed(&work)),
         }
     }
 
-    pub(super) async fn settle(&self, number: Claimed, how: Settlement) -> Pair<Answer> {
-        let Some(work) = self.hands.claimed(number) else {
+    pub(super) async fn settle(
+        &self,
+        number: ScriptWork,
+        how: ScriptSettlement,
+    ) -> Pair<ComparedAnswer> {
+        let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
         let settlements = |claimed: &ClaimedWork| {
@@ -264,31 +288,31 @@ impl Play<'_> {
         let provider = self.sides.provider;
         let provider = provider.settle_work(settlements(&work.provider), now_ms);
         Pair {
-            model: Answer::of(model, Answer::Held),
-            provider: Answer::of(provider.await, Answer::Held),
+            model: ComparedAnswer::of(model, ComparedAnswer::Held),
+            provider: ComparedAnswer::of(provider.await, ComparedAnswer::Held),
         }
     }
 
-    fn work_result(&self, how: Settlement) -> WorkResult {
+    fn work_result(&self, how: ScriptSettlement) -> WorkResult {
         match how {
-            Settlement::Success => WorkResult::Finished(Ok("1".into())),
-            Settlement::Failure => {
+            ScriptSettlement::Success => WorkResult::Finished(Ok("1".into())),
+            ScriptSettlement::Failure => {
                 WorkResult::Finished(Err(Failure::application("declined", "no")))
             }
-            Settlement::Retry(due) => WorkResult::Retry {
+            ScriptSettlement::Retry(due) => WorkResult::Retry {
                 not_before_ms: self.due_ms(due),
             },
-            Settlement::HandedBack(due) => WorkResult::HandedBack {
+            ScriptSettlement::HandedBack(due) => WorkResult::HandedBack {
                 not_before_ms: due.map(|due| self.due_ms(due)),
             },
-            Settlement::Poisoned => {
+            ScriptSettlement::Poisoned => {
                 WorkResult::Poisoned(Failure::new(FailureKind::Poisoned, "too often"))
             }
         }
     }
 
-    pub(super) async fn heartbeat_work(&self, number: Claimed) -> Pair<Answer> {
-        let Some(work) = self.hands.claimed(number) else {
+    pub(super) async fn heartbeat_work(&self, number: ScriptWork) -> Pair<ComparedAnswer> {
+        let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
         let now_ms = self.now_ms();
@@ -296,7 +320,7 @@ impl Play<'_> {
         let beat = async |side: &dyn Provider, claimed: &ClaimedWork| {
             let details = details.as_str().into();
             let answer = side.heartbeat_work(&claimed.lease, details, now_ms).await;
-            Answer::of(answer, |held| Answer::Held(vec![held]))
+            ComparedAnswer::of(answer, |held| ComparedAnswer::Held(vec![held]))
         };
         Pair {
             model: beat(self.sides.model, &work.model).await,
@@ -304,46 +328,49 @@ impl Play<'_> {
         }
     }
 
-    pub(super) async fn fire_timers(&self, max: usize) -> Pair<Answer> {
+    pub(super) async fn fire_timers(&self, max: usize) -> Pair<ComparedAnswer> {
         let now_ms = self.now_ms();
         let fire = async |side: &dyn Provider| {
-            Answer::of(side.fire_timers(max, now_ms).await, Answer::fired)
+            ComparedAnswer::of(side.fire_timers(max, now_ms).await, ComparedAnswer::fired)
         };
         self.on_both(fire).await
     }
 
-    pub(super) async fn suspend(&self, instance: Instance) -> Pair<Answer> {
+    pub(super) async fn suspend(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
         let (id, now_ms) = (instance.id(), self.now_ms());
         let suspend = async |side: &dyn Provider| {
             let reason = Failure::application("stop", "by hand");
             let answer = side.suspend(&id, reason, now_ms).await;
-            Answer::of(answer, |outcome| Answer::Sent(vec![outcome]))
+            ComparedAnswer::of(answer, |outcome| ComparedAnswer::Sent(vec![outcome]))
         };
         self.on_both(suspend).await
     }
 
-    pub(super) async fn resume(&self, instance: Instance) -> Pair<Answer> {
+    pub(super) async fn resume(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
         let (id, now_ms) = (instance.id(), self.now_ms());
         let resume = async |side: &dyn Provider| {
             let answer = side.resume(&id, now_ms).await;
-            Answer::of(answer, |outcome| Answer::Sent(vec![outcome]))
+            ComparedAnswer::of(answer, |outcome| ComparedAnswer::Sent(vec![outcome]))
         };
         self.on_both(resume).await
     }
 
-    pub(super) async fn purge(&self, max: usize) -> Pair<Answer> {
+    pub(super) async fn purge(&self, max: usize) -> Pair<ComparedAnswer> {
         let now_ms = self.now_ms();
         let purge = PurgeRequest {
             filter: InstanceFilter::default(),
             max,
         };
         let purge = async |side: &dyn Provider| {
-            Answer::of(side.purge(&purge, now_ms).await, Answer::Purged)
+            ComparedAnswer::of(side.purge(&purge, now_ms).await, ComparedAnswer::Purged)
         };
         self.on_both(purge).await
     }
 
-    async fn on_both(&self, call: impl AsyncFn(&dyn Provider) -> Answer) -> Pair<Answer> {
+    async fn on_both(
+        &self,
+        call: impl AsyncFn(&dyn Provider) -> ComparedAnswer,
+    ) -> Pair<ComparedAnswer> {
         Pair {
             model: call(self.sides.model).await,
             provider: call(self.sides.provider).await,

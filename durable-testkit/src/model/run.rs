@@ -5,12 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use durable_core::provider::{Provider, ProviderError};
 
-use super::answer::Answer;
-use super::hands::{Hands, Pair};
-use super::observe::Observed;
-use super::op::{Due, Instance, Node, Op, Queue, Script};
+use super::answer::ComparedAnswer;
+use super::leases::{Leases, Pair};
+use super::script::{ModelScript, ScriptCall, ScriptDue, ScriptInstance, ScriptNode, ScriptQueue};
 use super::suite::Divergence;
 use super::turn;
+use super::visible::VisibleState;
 use crate::conformance::Clock;
 
 /// A script that is being played.
@@ -20,7 +20,7 @@ pub(super) struct Play<'a> {
     /// Whether commits may claim work.
     pub(super) claims: bool,
     pub(super) virtual_now_ms: u64,
-    pub(super) hands: Hands,
+    pub(super) leases: Leases,
 }
 
 impl<'a> Play<'a> {
@@ -30,11 +30,11 @@ impl<'a> Play<'a> {
             clock,
             claims,
             virtual_now_ms: 1_700_000_000_000,
-            hands: Hands::default(),
+            leases: Leases::default(),
         }
     }
 
-    pub(super) async fn play(mut self, script: &Script) -> Result<(), Divergence> {
+    pub(super) async fn play(mut self, script: &ModelScript) -> Result<(), Divergence> {
         for (step, op) in script.0.iter().enumerate() {
             let answers = self.call(op).await;
             compare(step, op.to_string(), &answers)?;
@@ -48,43 +48,50 @@ impl<'a> Play<'a> {
         self.end(script.0.len()).await
     }
 
-    async fn call(&mut self, op: &Op) -> Pair<Answer> {
+    async fn call(&mut self, op: &ScriptCall) -> Pair<ComparedAnswer> {
         self.virtual_now_ms += 2;
         match op {
-            Op::Pass(ms) => self.pass(*ms).await,
-            Op::Open(node) => self.open(*node).await,
-            Op::Heartbeat(node) => self.heartbeat(*node).await,
-            Op::Close(node) => self.close(*node).await,
-            Op::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
-            Op::Send(instance, sent) => self.send(*instance, *sent).await,
-            Op::Fetch(node) => self.fetch(*node).await,
-            Op::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
-            Op::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,
-            Op::Release(node, instance, due, returned) => {
+            ScriptCall::Pass(ms) => self.pass(*ms).await,
+            ScriptCall::Open(node) => self.open(*node).await,
+            ScriptCall::Heartbeat(node) => self.heartbeat(*node).await,
+            ScriptCall::Close(node) => self.close(*node).await,
+            ScriptCall::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
+            ScriptCall::Send(instance, sent) => self.send(*instance, *sent).await,
+            ScriptCall::Fetch(node) => self.fetch(*node).await,
+            ScriptCall::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
+            ScriptCall::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,
+            ScriptCall::Release(node, instance, due, returned) => {
                 let not_before_ms = due.map(|due| self.due_ms(due));
                 self.release(*node, *instance, not_before_ms, *returned)
                     .await
             }
-            Op::FetchWork(node, queue) => self.fetch_work(*node, *queue).await,
-            Op::Settle(work, how) => self.settle(*work, *how).await,
-            Op::HeartbeatWork(work) => self.heartbeat_work(*work).await,
-            Op::FireTimers(max) => self.fire_timers(usize::from(*max)).await,
-            Op::Suspend(instance) => self.suspend(*instance).await,
-            Op::Resume(instance) => self.resume(*instance).await,
-            Op::Purge(max) => self.purge(usize::from(*max)).await,
+            ScriptCall::FetchWork(node, queue) => self.fetch_work(*node, *queue).await,
+            ScriptCall::Settle(work, how) => self.settle(*work, *how).await,
+            ScriptCall::HeartbeatWork(work) => self.heartbeat_work(*work).await,
+            ScriptCall::FireTimers(max) => self.fire_timers(usize::from(*max)).await,
+            ScriptCall::Suspend(instance) => self.suspend(*instance).await,
+            ScriptCall::Resume(instance) => self.resume(*instance).await,
+            ScriptCall::Purge(max) => self.purge(usize::from(*max)).await,
         }
     }
 
     /// Ends all sessions, lets everything become due and takes what is there, so
     /// that a script has looked at whatever it changed.
     async fn end(&mut self, step: usize) -> Result<(), Divergence> {
-        let last = Node(u8::MAX);
-        let nodes: Vec<Node> = self.hands.sessions.keys().copied().collect();
-        let mut calls: Vec<Op> = nodes.into_iter().map(Op::Close).collect();
-        calls.push(Op::Pass(60_000));
-        calls.extend(Instance::ALL.map(Op::Resume));
-        calls.extend([Op::FireTimers(u8::MAX), Op::Open(last), Op::Fetch(last)]);
-        calls.extend([Queue::Default, Queue::Named].map(|queue| Op::FetchWork(last, queue)));
+        let last = ScriptNode(u8::MAX);
+        let nodes: Vec<ScriptNode> = self.leases.sessions.keys().copied().collect();
+        let mut calls: Vec<ScriptCall> = nodes.into_iter().map(ScriptCall::Close).collect();
+        calls.push(ScriptCall::Pass(60_000));
+        calls.extend(ScriptInstance::ALL.map(ScriptCall::Resume));
+        calls.extend([
+            ScriptCall::FireTimers(u8::MAX),
+            ScriptCall::Open(last),
+            ScriptCall::Fetch(last),
+        ]);
+        calls.extend(
+            [ScriptQueue::Default, ScriptQueue::Named]
+                .map(|queue| ScriptCall::FetchWork(last, queue)),
+        );
         for op in calls {
             let answers = self.call(&op).await;
             compare(step, format!("at the end, {op}"), &answers)?;
@@ -92,10 +99,10 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    async fn observe(&self) -> Pair<Result<Observed, ProviderError>> {
+    async fn observe(&self) -> Pair<Result<VisibleState, ProviderError>> {
         Pair {
-            model: Observed::read(self.sides.model, self.clock).await,
-            provider: Observed::read(self.sides.provider, self.clock).await,
+            model: VisibleState::read(self.sides.model, self.clock).await,
+            provider: VisibleState::read(self.sides.provider, self.clock).await,
         }
     }
 
@@ -109,7 +116,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    pub(super) fn due_ms(&self, due: Due) -> u64 {
+    pub(super) fn due_ms(&self, due: ScriptDue) -> u64 {
         turn::due_ms(due, self.clock, self.now_ms())
     }
 }

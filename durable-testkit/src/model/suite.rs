@@ -8,9 +8,9 @@ use durable_core::provider::Provider;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use tokio::runtime::Runtime;
 
-use super::hands::Pair;
-use super::op::Script;
+use super::leases::Pair;
 use super::run::Play;
+use super::script::ModelScript;
 use super::strategy;
 use crate::conformance::Clock;
 use crate::memory::{MemoryOptions, MemoryProvider, StoreClock};
@@ -96,8 +96,11 @@ impl ModelTest {
         self
     }
 
-    /// Plays the scripts. The first on which the two sides differ is shortened as
-    /// far as it goes and returned.
+    /// Plays the scripts.
+    ///
+    /// # Errors
+    ///
+    /// The first script on which the two sides differ, shortened as far as it goes.
     pub fn run(self) -> Result<(), Box<ModelFailure>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -127,7 +130,7 @@ impl ModelTest {
         }
     }
 
-    fn play(&self, runtime: &Runtime, script: &Script) -> Result<(), Divergence> {
+    fn play(&self, runtime: &Runtime, script: &ModelScript) -> Result<(), Divergence> {
         let clock = match self.clock {
             Clock::Virtual => StoreClock::Caller,
             Clock::Wall { .. } => StoreClock::Own,
@@ -191,7 +194,7 @@ impl fmt::Debug for ModelTest {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ModelFailure {
     /// The shortest script that was found.
-    pub script: Script,
+    pub script: ModelScript,
     /// Where they differ.
     pub divergence: Divergence,
 }
@@ -215,7 +218,7 @@ impl ModelFailure {
     /// The test itself could not be run.
     fn of_harness(reason: String) -> Box<Self> {
         Box::new(Self {
-            script: Script(Vec::new()),
+            script: ModelScript(Vec::new()),
             divergence: Divergence {
                 step: 0,
                 call: "playing scripts".into(),

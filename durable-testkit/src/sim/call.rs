@@ -9,19 +9,20 @@ use std::time::Duration;
 use durable_core::InstanceId;
 use durable_core::provider::{Provider, ProviderError};
 
-use super::life::{Fate, LifeKind};
-use super::link::Link;
-use super::plan::Fault;
+use super::faulty_provider::FaultyProvider;
+use super::node_life::{Fate, LifeKind};
+use super::plan::SimFault;
 use super::world::World;
 
 /// What the store answers, some time.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
+pub(crate) type StoreFuture<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
 
 /// What shows an answer to the invariants.
 type Show<T> = Box<dyn Fn(&World, &T) + Send + Sync>;
 
 /// A call that can be made as often as the plan wants.
-pub(crate) struct Call<T> {
+pub(crate) struct SimCall<T> {
     pub(crate) name: &'static str,
     pub(crate) about: Vec<InstanceId>,
     /// Whether a second request of the same kind may reach the store.
@@ -29,17 +30,17 @@ pub(crate) struct Call<T> {
     /// Whether a request may reach the store after its caller gave it up.
     pub(crate) may_be_late: bool,
     /// Sends the request.
-    pub(crate) send: Box<dyn Fn(Arc<dyn Provider>) -> Answer<'static, T> + Send + Sync>,
+    pub(crate) send: Box<dyn Fn(Arc<dyn Provider>) -> StoreFuture<'static, T> + Send + Sync>,
     /// Shows the answer to the invariants.
     pub(crate) show: Show<T>,
     /// The answer in a few words.
-    pub(crate) tell: Box<dyn Fn(&T) -> String + Send + Sync>,
+    pub(crate) describe: Box<dyn Fn(&T) -> String + Send + Sync>,
 }
 
-impl<T: Send + 'static> Call<T> {
+impl<T: Send + 'static> SimCall<T> {
     pub(crate) fn new(
         name: &'static str,
-        send: impl Fn(Arc<dyn Provider>) -> Answer<'static, T> + Send + Sync + 'static,
+        send: impl Fn(Arc<dyn Provider>) -> StoreFuture<'static, T> + Send + Sync + 'static,
     ) -> Self {
         Self {
             name,
@@ -48,7 +49,7 @@ impl<T: Send + 'static> Call<T> {
             may_be_late: false,
             send: Box::new(send),
             show: Box::new(|_, _| {}),
-            tell: Box::new(|_| String::from("ok")),
+            describe: Box::new(|_| String::from("ok")),
         }
     }
 
@@ -69,15 +70,21 @@ impl<T: Send + 'static> Call<T> {
         self
     }
 
-    pub(crate) fn told(mut self, tell: impl Fn(&T) -> String + Send + Sync + 'static) -> Self {
-        self.tell = Box::new(tell);
+    pub(crate) fn described(
+        mut self,
+        describe: impl Fn(&T) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.describe = Box::new(describe);
         self
     }
 }
 
-impl Link {
+impl FaultyProvider {
     /// Makes a call. A client's call is made again until the store has answered.
-    pub(crate) async fn call<T: Send + 'static>(&self, call: Call<T>) -> Result<T, ProviderError> {
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        call: SimCall<T>,
+    ) -> Result<T, ProviderError> {
         let call = Arc::new(call);
         loop {
             let fate = self
@@ -95,46 +102,46 @@ impl Link {
 
     async fn attempt<T: Send + 'static>(
         &self,
-        call: &Arc<Call<T>>,
+        call: &Arc<SimCall<T>>,
         fate: Fate,
     ) -> Result<T, ProviderError> {
         let reason = || "simulated".to_owned();
         let result = match fate.fault {
-            Some(Fault::Unavailable) => Err(ProviderError::Unavailable { reason: reason() }),
-            Some(Fault::LostRequest) => Err(ProviderError::Unknown { reason: reason() }),
-            Some(Fault::LateRequest) => {
+            Some(SimFault::Unavailable) => Err(ProviderError::Unavailable { reason: reason() }),
+            Some(SimFault::LostRequest) => Err(ProviderError::Unknown { reason: reason() }),
+            Some(SimFault::LateRequest) => {
                 self.send_later(call, fate.late);
                 Err(ProviderError::Unknown { reason: reason() })
             }
-            Some(Fault::CrashBefore) => {
-                self.tell(call, fate.fault, "never sent".into());
+            Some(SimFault::CrashBefore) => {
+                self.log(call, fate.fault, "never sent".into());
                 self.life.die();
                 return std::future::pending().await;
             }
-            Some(Fault::LostAnswer | Fault::CrashBetween) => {
+            Some(SimFault::LostAnswer | SimFault::CrashBetween) => {
                 let answer = self.send(call).await;
-                self.tell(call, fate.fault, describe(call, &answer));
-                if fate.fault == Some(Fault::CrashBetween) {
+                self.log(call, fate.fault, describe_answer(call, &answer));
+                if fate.fault == Some(SimFault::CrashBetween) {
                     self.life.die();
                     return std::future::pending().await;
                 }
                 self.life.pass(&self.world, fate.after).await;
                 return Err(ProviderError::Unknown { reason: reason() });
             }
-            Some(Fault::Repeated) => {
+            Some(SimFault::Repeated) => {
                 let first = self.send(call).await;
-                self.tell(call, None, describe(call, &first));
+                self.log(call, None, describe_answer(call, &first));
                 self.send(call).await
             }
-            Some(Fault::LateRepeat) => {
+            Some(SimFault::LateRepeat) => {
                 let answer = self.send(call).await;
                 self.send_later(call, fate.late);
                 answer
             }
             _ => self.send(call).await,
         };
-        self.tell(call, fate.fault, describe(call, &result));
-        if fate.fault == Some(Fault::CrashAfter) {
+        self.log(call, fate.fault, describe_answer(call, &result));
+        if fate.fault == Some(SimFault::CrashAfter) {
             self.life.die();
             return result;
         }
@@ -143,27 +150,27 @@ impl Link {
     }
 
     /// The request reaches the store; whatever it answers is seen.
-    async fn send<T: Send + 'static>(&self, call: &Call<T>) -> Result<T, ProviderError> {
+    async fn send<T: Send + 'static>(&self, call: &SimCall<T>) -> Result<T, ProviderError> {
         send(&self.world, call).await
     }
 
     /// The request reaches the store once this time has passed, whether its sender
     /// lives or not.
-    fn send_later<T: Send + 'static>(&self, call: &Arc<Call<T>>, late: Duration) {
+    fn send_later<T: Send + 'static>(&self, call: &Arc<SimCall<T>>, late: Duration) {
         let (world, call) = (Arc::clone(&self.world), Arc::clone(call));
         let who: Arc<str> = format!("{} (late)", self.life.who).into();
         tokio::spawn(async move {
             tokio::time::sleep(late).await;
-            if world.phase() == super::world::Phase::Over {
+            if world.phase() == super::world::SimPhase::Over {
                 return;
             }
             let answer = send(&world, &call).await;
-            let told = describe(&call, &answer);
-            world.note(&who, call.name, call.about.clone(), None, told);
+            let described = describe_answer(&call, &answer);
+            world.note(&who, call.name, call.about.clone(), None, described);
         });
     }
 
-    fn tell<T: Send + 'static>(&self, call: &Call<T>, fault: Option<Fault>, outcome: String) {
+    fn log<T: Send + 'static>(&self, call: &SimCall<T>, fault: Option<SimFault>, outcome: String) {
         self.world.note(
             &self.life.who,
             call.name,
@@ -174,7 +181,7 @@ impl Link {
     }
 }
 
-async fn send<T>(world: &World, call: &Call<T>) -> Result<T, ProviderError> {
+async fn send<T>(world: &World, call: &SimCall<T>) -> Result<T, ProviderError> {
     let answer = (call.send)(Arc::clone(&world.store)).await;
     if let Ok(answer) = &answer {
         (call.show)(world, answer);
@@ -183,17 +190,22 @@ async fn send<T>(world: &World, call: &Call<T>) -> Result<T, ProviderError> {
     answer
 }
 
-fn describe<T>(call: &Call<T>, answer: &Result<T, ProviderError>) -> String {
+fn describe_answer<T>(call: &SimCall<T>, answer: &Result<T, ProviderError>) -> String {
     match answer {
-        Ok(answer) => (call.tell)(answer),
+        Ok(answer) => (call.describe)(answer),
         Err(error) => error.to_string(),
     }
 }
 
 /// Whether the plan made the answer an error.
-fn is_injected(fault: Option<Fault>) -> bool {
+fn is_injected(fault: Option<SimFault>) -> bool {
     matches!(
         fault,
-        Some(Fault::Unavailable | Fault::LostRequest | Fault::LostAnswer | Fault::LateRequest)
+        Some(
+            SimFault::Unavailable
+                | SimFault::LostRequest
+                | SimFault::LostAnswer
+                | SimFault::LateRequest
+        )
     )
 }

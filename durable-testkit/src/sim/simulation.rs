@@ -8,17 +8,18 @@ use durable_core::provider::Provider;
 use durable_runtime::RuntimeOptions;
 use tokio::time::Instant;
 
+use super::chance::Stream;
 use super::clock::SimClock;
-use super::expect::Expectations;
+use super::expectations::Expectations;
 use super::node::SimNode;
 use super::plan::FaultPlan;
 use super::report::{SimFailure, SimReport};
 use super::scope::SimScope;
 use super::workload::{SimClient, Workload};
-use super::world::{Phase, World, WorldLimits};
-use crate::invariant::{self, Breach, Invariant};
+use super::world::{SimPhase, World, WorldLimits};
+use crate::invariant::{self, Invariant, InvariantViolation};
 use crate::memory::{MemoryOptions, MemoryProvider};
-use crate::random::{Random, Stream};
+use crate::random::Random;
 
 type AroundStore = Box<dyn FnOnce(MemoryProvider) -> Arc<dyn Provider>>;
 
@@ -180,7 +181,7 @@ impl Simulation {
             let (drive, world) = (workload.drive, Arc::clone(&world));
             async move {
                 if let Err(error) = drive(client).await {
-                    world.fail("workload", Breach::new(error.to_string()));
+                    world.fail("workload", InvariantViolation::new(error.to_string()));
                 }
             }
         });
@@ -188,29 +189,29 @@ impl Simulation {
         let healed_at = Instant::now() + faults_for;
         let over_at = healed_at + rest_within;
         let pause = Duration::from_secs(5);
-        while world.phase() != Phase::Over {
+        while world.phase() != SimPhase::Over {
             tokio::select! {
                 biased;
-                () = world.reached(Phase::Over) => break,
+                () = world.reached(SimPhase::Over) => break,
                 driven = &mut driver, if !is_driven => {
                     is_driven = true;
                     if let Err(error) = driven {
-                        world.fail("workload", Breach::new(error.to_string()));
+                        world.fail("workload", InvariantViolation::new(error.to_string()));
                     }
                     continue;
                 }
                 () = tokio::time::sleep(pause) => {}
             }
             let is_done = is_driven && world.is_at_rest();
-            if is_done && world.phase() == Phase::Healed || Instant::now() >= over_at {
+            if is_done && world.phase() == SimPhase::Healed || Instant::now() >= over_at {
                 break;
             }
             if is_done || Instant::now() >= healed_at {
-                world.enter(Phase::Healed);
+                world.enter(SimPhase::Healed);
             }
         }
         world.judge_end();
-        world.enter(Phase::Over);
+        world.enter(SimPhase::Over);
         let remains = world.remains();
         SimReport {
             seed,
@@ -223,9 +224,10 @@ impl Simulation {
             faults: remains.faults,
             timeline: remains.timeline,
             snapshot: remains.snapshot,
-            failure: remains
-                .failure
-                .map(|(invariant, breach)| SimFailure { invariant, breach }),
+            failure: remains.failure.map(|(invariant, violation)| SimFailure {
+                invariant,
+                violation,
+            }),
         }
     }
 
@@ -310,7 +312,7 @@ impl SimReport {
             snapshot: Default::default(),
             failure: Some(SimFailure {
                 invariant: "runs",
-                breach: Breach::new(error.to_string()),
+                violation: InvariantViolation::new(error.to_string()),
             }),
         }
     }

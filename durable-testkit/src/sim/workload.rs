@@ -1,4 +1,4 @@
-//! What a simulation runs: code, and somebody who starts it.
+//! What a simulation runs: code, and a client that starts it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,13 +13,13 @@ use durable_core::provider::WorkKey;
 use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
+use super::chance::Stream;
 use super::clock::SimClock;
-use super::expect::{Expectations, Expected};
-use super::life::{Life, LifeKind};
-use super::link::Link;
+use super::expectations::{Expectations, Expected};
+use super::faulty_provider::FaultyProvider;
+use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, NodeStart};
 use super::world::World;
-use crate::random::Stream;
 
 type Drive = Box<
     dyn FnOnce(SimClient) -> Pin<Box<dyn Future<Output = Result<(), ClientError>> + Send>> + Send,
@@ -197,9 +197,9 @@ pub struct SimClient {
 
 impl SimClient {
     pub(crate) fn new(world: &Arc<World>, who: &str, expectations: &Expectations) -> Self {
-        let link = Link {
+        let link = FaultyProvider {
             world: Arc::clone(world),
-            life: Arc::new(Life::new(world, who, LifeKind::Client)),
+            life: Arc::new(NodeLife::new(world, who, LifeKind::Client)),
             clock: SimClock::new(world.began),
         };
         Self {

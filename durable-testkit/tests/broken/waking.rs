@@ -24,8 +24,8 @@ fault! {
 }
 
 fault! {
-    /// Tells nobody about instances.
-    WakesNobody {}
+    /// Wakes no waiter about instances.
+    WakesNoWaiter {}
     async fn wait(
         &self,
         session: Option<SessionId>,
@@ -70,7 +70,7 @@ fault! {
 }
 
 fault! {
-    /// Tells nobody that an instance ended.
+    /// Wakes no waiter when an instance ended.
     EndsInSilence {}
     async fn wait(
         &self,
@@ -86,7 +86,7 @@ fault! {
 }
 
 fault! {
-    /// Has whoever started an instance wait from later on than its end.
+    /// Has the client that started an instance wait from later on than its end.
     StartsWithTheFuture {}
     async fn start(
         &self,
@@ -110,7 +110,7 @@ fault! {
 }
 
 fault! {
-    /// Has whoever repeats a start wait for what may have been long ago.
+    /// Has a client that repeats a start wait for what may have been long ago.
     TakesRepeatsForStarts {}
     async fn start(
         &self,

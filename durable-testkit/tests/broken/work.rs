@@ -81,7 +81,7 @@ fault! {
 }
 
 fault! {
-    /// Takes a result from whoever sends it.
+    /// Takes a result from any session.
     TrustsZombies {}
     async fn settle_work(
         &self,

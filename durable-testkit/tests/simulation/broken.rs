@@ -55,7 +55,7 @@ broken! {
         Ok(ready)
     }
 
-    /// Whoever commits is taken for the owner.
+    /// Takes every session that commits for the owner.
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
         let mut answers = Vec::new();
         for turn in turns {
@@ -167,7 +167,7 @@ broken! {
 broken! {
     fires_early, FiresEarly {}
 
-    /// Sets timers a second early, and tells nobody.
+    /// Sets timers a second early, and tells no caller.
     async fn commit(&self, mut turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
         for turn in &mut turns {
             for timer in &mut turn.new_timers {
@@ -214,7 +214,7 @@ broken! {
 broken! {
     forgets_the_ended, ForgetsTheEnded {}
 
-    /// Takes ended instances out of the queue and gives them to nobody.
+    /// Takes ended instances out of the queue and gives them to no session.
     async fn fetch_instances(
         &self,
         session: SessionId,
@@ -234,7 +234,7 @@ broken! {
 broken! {
     invents_results, InventsResults {}
 
-    /// Answers for activities that nobody ran.
+    /// Answers for activities that no worker ran.
     async fn commit(&self, mut turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
         for turn in &mut turns {
             for item in turn.new_work.drain(..) {

@@ -25,7 +25,7 @@ fn what_needs_no_fault_is_shrunk_to_one_instance() {
 
 #[test]
 fn what_needs_faults_is_shrunk_to_a_few() {
-    let (found, smallest) = shrink("one_owner", broken::forgets_the_fence, 150);
+    let (found, smallest) = shrink("one_owner", broken::forgets_the_fence, 400);
     assert_eq!(smallest.broken(), found.broken());
     let (before, after) = (found.struck.len(), smallest.struck.len());
     assert!(before > 50, "{before}");

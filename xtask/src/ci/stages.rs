@@ -4,9 +4,10 @@
 
 use super::stage::{Stage, Step};
 use crate::bench;
+use crate::features;
 use crate::no_std;
 use crate::process::Invocation;
-use crate::redis;
+use crate::setup;
 use crate::sim;
 use crate::workspace::Workspace;
 
@@ -31,10 +32,16 @@ pub(crate) const ALL: &[Stage] = &[
         steps: clippy,
     },
     Stage {
-        name: "redis",
-        about: "redis-server is there for the tests; it is installed where that is possible",
+        name: "features",
+        about: "durable-testkit builds without features and with each of them alone",
+        mend: "by hand; mostly a `#[cfg(feature = …)]` that is missing or too much",
+        steps: features::steps,
+    },
+    Stage {
+        name: "setup",
+        about: "what the tests need is there, or installed where possible (cargo xtask setup)",
         mend: "install redis-server; the line above says how",
-        steps: redis::steps,
+        steps: setup::steps,
     },
     Stage {
         name: "test",

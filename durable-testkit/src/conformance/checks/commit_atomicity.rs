@@ -8,8 +8,8 @@ use durable_core::provider::{
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
-use super::super::node::{Node, message_ids};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
+use super::super::node::{TestNode, message_ids};
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
 
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// A turn that changes everything that a turn can change: four events, work, a
 /// timer, the record, and `b` started and told something.
-pub(super) fn rich_turn(node: &Node<'_>, ready: &ReadyInstance, due_ms: u64) -> TurnBuilder {
+pub(super) fn rich_turn(node: &TestNode<'_>, ready: &ReadyInstance, due_ms: u64) -> TurnBuilder {
     node.turn(ready)
         .consuming(&ready.messages)
         .started()
@@ -47,7 +47,7 @@ pub(super) fn rich_turn(node: &Node<'_>, ready: &ReadyInstance, due_ms: u64) -> 
 
 /// Demands that nothing of a [`rich_turn`] of `a` was applied: `a` is as it was
 /// when it was started, once its lease is free.
-async fn nothing_was_applied(env: &Env, due_ms: u64) -> Checked {
+async fn nothing_was_applied(env: &Env, due_ms: u64) -> CheckResult {
     let record = env.record("a").await?;
     ensure_eq("the status", &record.status, &InstanceStatus::Pending)?;
     ensure_eq("the custom status", record.custom_status, None)?;
@@ -69,7 +69,7 @@ async fn nothing_was_applied(env: &Env, due_ms: u64) -> Checked {
     ensure_eq("messages in the inbox of `a`", ready.messages.len(), 1)
 }
 
-async fn a_commit_is_applied_whole(env: Env) -> Checked {
+async fn a_commit_is_applied_whole(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -102,7 +102,7 @@ async fn a_commit_is_applied_whole(env: Env) -> Checked {
     ensure_eq("messages for `b`", told, vec!["from-a", "also-from-a"])
 }
 
-async fn a_commit_in_conflict_changes_nothing(env: Env) -> Checked {
+async fn a_commit_in_conflict_changes_nothing(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -123,7 +123,7 @@ async fn a_commit_in_conflict_changes_nothing(env: Env) -> Checked {
     nothing_was_applied(&env, due_ms).await
 }
 
-async fn a_fenced_commit_changes_nothing(env: Env) -> Checked {
+async fn a_fenced_commit_changes_nothing(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -136,7 +136,7 @@ async fn a_fenced_commit_changes_nothing(env: Env) -> Checked {
     nothing_was_applied(&env, due_ms).await
 }
 
-async fn a_commit_with_a_gap_is_invalid_and_changes_nothing(env: Env) -> Checked {
+async fn a_commit_with_a_gap_is_invalid_and_changes_nothing(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -148,7 +148,7 @@ async fn a_commit_with_a_gap_is_invalid_and_changes_nothing(env: Env) -> Checked
     nothing_was_applied(&env, due_ms).await
 }
 
-async fn a_refused_commit_changes_nothing(env: Env) -> Checked {
+async fn a_refused_commit_changes_nothing(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -167,7 +167,7 @@ async fn a_refused_commit_changes_nothing(env: Env) -> Checked {
     nothing_was_applied(&env, due_ms).await
 }
 
-async fn a_next_execution_must_begin_with_event_one(env: Env) -> Checked {
+async fn a_next_execution_must_begin_with_event_one(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -190,7 +190,7 @@ async fn a_next_execution_must_begin_with_event_one(env: Env) -> Checked {
     Ok(())
 }
 
-async fn the_turns_of_a_batch_do_not_hurt_each_other(env: Env) -> Checked {
+async fn the_turns_of_a_batch_do_not_hurt_each_other(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in ["a", "b", "c", "d"] {
         env.start(id).await?;
@@ -225,7 +225,7 @@ async fn the_turns_of_a_batch_do_not_hurt_each_other(env: Env) -> Checked {
     Ok(())
 }
 
-async fn two_turns_of_one_instance_fit_in_a_batch(env: Env) -> Checked {
+async fn two_turns_of_one_instance_fit_in_a_batch(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -241,7 +241,7 @@ async fn two_turns_of_one_instance_fit_in_a_batch(env: Env) -> Checked {
     ensure_eq("the tail", record.last_event_id, EventId::new(2))
 }
 
-async fn empty_batches_do_nothing(env: Env) -> Checked {
+async fn empty_batches_do_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
@@ -275,7 +275,7 @@ async fn empty_batches_do_nothing(env: Env) -> Checked {
     Ok(())
 }
 
-async fn what_is_created_and_cancelled_in_one_turn_leaves_nothing(env: Env) -> Checked {
+async fn what_is_created_and_cancelled_in_one_turn_leaves_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -298,7 +298,7 @@ async fn what_is_created_and_cancelled_in_one_turn_leaves_nothing(env: Env) -> C
     )
 }
 
-fn is_invalid(what: &str, answer: Result<CommitOutcome, ProviderError>) -> Checked {
+fn is_invalid(what: &str, answer: Result<CommitOutcome, ProviderError>) -> CheckResult {
     let is_invalid = matches!(answer, Err(ProviderError::Invalid { .. }));
     ensure(is_invalid, what, "Invalid", answer)
 }

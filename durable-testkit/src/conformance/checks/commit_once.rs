@@ -10,7 +10,7 @@ use durable_core::{EventId, ExecutionId, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
 use super::super::node::message_ids;
 use super::commit_atomicity::rich_turn;
 use crate::turn::TurnBuilder;
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn the_same_commit_twice_is_applied_once(env: Env) -> Checked {
+async fn the_same_commit_twice_is_applied_once(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -52,7 +52,7 @@ async fn the_same_commit_twice_is_applied_once(env: Env) -> Checked {
     ensure_eq("messages for `b`", told, vec!["from-a", "also-from-a"])
 }
 
-async fn a_repeated_commit_has_the_same_claims(env: Env) -> Checked {
+async fn a_repeated_commit_has_the_same_claims(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -81,13 +81,13 @@ async fn a_repeated_commit_has_the_same_claims(env: Env) -> Checked {
     }
 }
 
-async fn a_repeated_commit_is_known_after_the_lease_was_given_back(env: Env) -> Checked {
+async fn a_repeated_commit_is_known_after_the_lease_was_given_back(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", |turn| turn).await?;
     is_already_done(node.commit(turn).await?)
 }
 
-async fn an_empty_turn_is_known_again(env: Env) -> Checked {
+async fn an_empty_turn_is_known_again(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let empty = TurnBuilder::after(&turn, env.now_ms()).keeping_the_lease();
@@ -98,7 +98,7 @@ async fn an_empty_turn_is_known_again(env: Env) -> Checked {
     ensure_eq("the tail", record.last_event_id, EventId::FIRST)
 }
 
-async fn only_the_last_commit_is_known_again(env: Env) -> Checked {
+async fn only_the_last_commit_is_known_again(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (first, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let second = TurnBuilder::after(&first, env.now_ms()).activity("charge");
@@ -113,7 +113,7 @@ async fn only_the_last_commit_is_known_again(env: Env) -> Checked {
     is_already_done(node.commit(second).await?)
 }
 
-async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> Checked {
+async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let execution_id = turn.execution_id;
@@ -158,7 +158,7 @@ async fn poll_and_drop<T>(future: impl Future<Output = T>, polls: usize) {
     }
 }
 
-fn is_already_done(outcome: CommitOutcome) -> Checked {
+fn is_already_done(outcome: CommitOutcome) -> CheckResult {
     match outcome {
         CommitOutcome::AlreadyDone(_) => Ok(()),
         other => Err(CheckFailure::new(

@@ -12,7 +12,7 @@ use durable_core::{EventId, ExecutionId};
 
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
 use super::super::node::message_ids;
 use crate::message::start_message;
 use crate::turn::TurnBuilder;
@@ -32,7 +32,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, a_second_handle_respects_leases, needs OpenAgain),
 ];
 
-async fn a_commit_is_known_again_after_a_crash(env: Env) -> Checked {
+async fn a_commit_is_known_again_after_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     let begun = node.begin("a", |turn| turn.activity("charge").claiming(1));
     let (turn, first) = begun.await?;
@@ -51,7 +51,7 @@ async fn a_commit_is_known_again_after_a_crash(env: Env) -> Checked {
     ensure_eq("the history", history, turn.events)
 }
 
-async fn a_start_is_known_again_after_a_crash(env: Env) -> Checked {
+async fn a_start_is_known_again_after_a_crash(env: Env) -> CheckResult {
     let started = |seen| StartOutcome::Started {
         execution_id: ExecutionId::FIRST,
         seen,
@@ -69,7 +69,7 @@ async fn a_start_is_known_again_after_a_crash(env: Env) -> Checked {
     ensure_eq("the messages", message_ids(&ready), vec!["s1"])
 }
 
-async fn session_ids_are_new_after_a_crash(env: Env) -> Checked {
+async fn session_ids_are_new_after_a_crash(env: Env) -> CheckResult {
     let mut used = BTreeSet::new();
     for _ in 0..3 {
         used.insert(env.mortal_node().await?.session);
@@ -83,7 +83,7 @@ async fn session_ids_are_new_after_a_crash(env: Env) -> Checked {
     Ok(())
 }
 
-async fn tokens_and_places_rise_across_a_crash(env: Env) -> Checked {
+async fn tokens_and_places_rise_across_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
@@ -120,7 +120,7 @@ async fn tokens_and_places_rise_across_a_crash(env: Env) -> Checked {
     )
 }
 
-async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> Checked {
+async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.mortal_node().await?;
     let turn = node.first_turn(&node.take("a").await?).build();
@@ -139,7 +139,7 @@ async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> Checked {
+async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> CheckResult {
     env.start("a").await?;
     env.suspend("a").await?;
     let env = env.crash().await;
@@ -155,7 +155,7 @@ async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> Checke
     Ok(())
 }
 
-async fn delays_survive_a_crash(env: Env) -> Checked {
+async fn delays_survive_a_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
@@ -173,7 +173,7 @@ async fn delays_survive_a_crash(env: Env) -> Checked {
     ensure_eq("when the retry is due", due, Some(far_ms))
 }
 
-async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> Checked {
+async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
@@ -196,7 +196,7 @@ async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> Checked {
     ensure_eq("its heartbeat", again.heartbeat, Some("50".into()))
 }
 
-async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> Checked {
+async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("held").keeping_the_lease().claiming(1)
@@ -210,7 +210,7 @@ async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> Checked {
     env.node().await?.finds_no_work("it was cancelled").await
 }
 
-async fn execution_ids_rise_across_purge_and_crash(env: Env) -> Checked {
+async fn execution_ids_rise_across_purge_and_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.completed("1")).await?;
     let purge = PurgeRequest {
@@ -223,7 +223,7 @@ async fn execution_ids_rise_across_purge_and_crash(env: Env) -> Checked {
     ensure_eq("the execution", env.start("a").await?, ExecutionId::new(2))
 }
 
-async fn a_second_handle_sees_what_was_written(env: Env) -> Checked {
+async fn a_second_handle_sees_what_was_written(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.activity("charge").completed("1"));
     let (turn, _) = begun.await?;
@@ -238,7 +238,7 @@ async fn a_second_handle_sees_what_was_written(env: Env) -> Checked {
     ensure_eq("the history there", page.entries, turn.events)
 }
 
-async fn a_second_handle_respects_leases(env: Env) -> Checked {
+async fn a_second_handle_respects_leases(env: Env) -> CheckResult {
     let here = env.node().await?;
     let there = env.node_on(env.second_handle().await).await?;
     let is_new = here.session != there.session;

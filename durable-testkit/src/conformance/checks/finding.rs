@@ -8,7 +8,7 @@ use durable_core::{Failure, FailureKind, InstanceId, Name};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
 use super::super::waiting::{begin_wait, begin_wait_of, is_told, seen_no_instance};
 use crate::message::start_message;
 use crate::turn::TurnBuilder;
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Finding, another_handle_is_told_of_an_end, needs OpenAgain),
 ];
 
-async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
@@ -52,7 +52,7 @@ async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_start_ends_a_wait(env: Env) -> Checked {
+async fn a_start_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
@@ -62,7 +62,7 @@ async fn a_start_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_released_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_released_instance_ends_a_wait(env: Env) -> CheckResult {
     let (holder, node) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = holder.take("a").await?;
@@ -74,7 +74,7 @@ async fn a_released_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_resumed_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_resumed_instance_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     env.suspend("a").await?;
@@ -86,7 +86,7 @@ async fn a_resumed_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> Checked {
+async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     dead.begin("a", |turn| {
         turn.activity("charge").keeping_the_lease().claiming(1)
@@ -105,7 +105,7 @@ async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> Checked {
     Ok(())
 }
 
-async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> Checked {
+async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> CheckResult {
     let node = env.node().await?;
     let far_ms = env.far_ms().await?;
     let instances = seen_no_instance(&node).await?;
@@ -124,12 +124,12 @@ async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> Che
     ] {
         let what = format!("a wait for {topic:?}");
         let wait = env.provider().wait(Some(node.session), &topic, seen);
-        env.within_patience(&what, wait).await??;
+        env.within_timeout(&what, wait).await??;
     }
     Ok(())
 }
 
-async fn new_work_ends_a_wait_for_its_queue(env: Env) -> Checked {
+async fn new_work_ends_a_wait_for_its_queue(env: Env) -> CheckResult {
     let (worker, node) = (env.node().await?, env.node().await?);
     let queues = vec![None, Some(Name::from("gpu")), Some("other".into())];
     for queue in &queues[..2] {
@@ -146,7 +146,7 @@ async fn new_work_ends_a_wait_for_its_queue(env: Env) -> Checked {
     Ok(())
 }
 
-async fn handed_back_work_ends_a_wait(env: Env) -> Checked {
+async fn handed_back_work_ends_a_wait(env: Env) -> CheckResult {
     let (first, second) = (env.node().await?, env.node().await?);
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
@@ -161,7 +161,7 @@ async fn handed_back_work_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> Checked {
+async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let (first, second) = (env.node().await?, env.node().await?);
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
@@ -181,7 +181,7 @@ async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> Checked {
     ensure_eq("when the retry is due", due, Some(not_before_ms))
 }
 
-async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> Checked {
+async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let (holder, node) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = holder.take("a").await?;
@@ -195,7 +195,7 @@ async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> Checked {
     ensure_eq("when the instance is due", due, Some(not_before_ms))
 }
 
-async fn an_earlier_timer_ends_a_wait(env: Env) -> Checked {
+async fn an_earlier_timer_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     let far_ms = env.far_ms().await?;
     node.begin("a", |turn| turn.timer(far_ms)).await?;
@@ -208,7 +208,7 @@ async fn an_earlier_timer_ends_a_wait(env: Env) -> Checked {
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms - 1))
 }
 
-async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
+async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
     let node = env.node().await?;
     let topic = WakeTopic::Instance("a".into());
     let mut seen = WakeSeq::default();
@@ -243,7 +243,7 @@ async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
     Ok(())
 }
 
-async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
+async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
     let node = env.node().await?;
     let failure = || Failure::new(FailureKind::Terminated, "enough");
     let ends = [
@@ -266,7 +266,7 @@ async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> Checked {
+async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> CheckResult {
     let node = env.node().await?;
     let id = InstanceId::from("a");
     for message_id in ["s1", "s2"] {
@@ -277,14 +277,14 @@ async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> Checked {
         for topic in [WakeTopic::End(id.clone()), WakeTopic::Instance(id.clone())] {
             let what = format!("a wait for {topic:?} that began after the end");
             let wait = env.provider().wait(None, &topic, seen);
-            env.within_patience(&what, wait).await??;
+            env.within_timeout(&what, wait).await??;
         }
     }
     Ok(())
 }
 
 /// Starts an instance that is unused or has ended; answers from where to wait for it.
-async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> Checked<WakeSeq> {
+async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> CheckResult<WakeSeq> {
     let (message, reuse) = (start_message(message_id), IdReuse::RestartEnded);
     let outcome = env.provider().start(id, message, reuse, env.now_ms());
     match outcome.await? {
@@ -299,7 +299,7 @@ async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> Checked<
     }
 }
 
-async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
+async fn a_wait_goes_on_from_what_it_returned(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let mut seen = seen_no_instance(&node).await?;
@@ -308,7 +308,7 @@ async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
         let wait = node
             .provider
             .wait(Some(node.session), &WakeTopic::Instances, seen);
-        seen = env.within_patience("the end of a wait", wait).await??;
+        seen = env.within_timeout("the end of a wait", wait).await??;
     }
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.raise("a", "last").await?;
@@ -316,7 +316,7 @@ async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
     ensure_eq("messages", node.take("a").await?.messages.len(), 6)
 }
 
-async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
+async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
@@ -330,12 +330,12 @@ async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
     let wait = node
         .provider
         .wait(Some(node.session), &WakeTopic::Instances, seen);
-    env.within_patience("the end of a second wait", wait)
+    env.within_timeout("the end of a second wait", wait)
         .await??;
     Ok(())
 }
 
-async fn every_waiting_session_is_told(env: Env) -> Checked {
+async fn every_waiting_session_is_told(env: Env) -> CheckResult {
     let mut waits = Vec::new();
     for _ in 0..5 {
         let node = env.node().await?;
@@ -349,13 +349,13 @@ async fn every_waiting_session_is_told(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_session_that_ends_ends_its_waits(env: Env) -> Checked {
+async fn a_session_that_ends_ends_its_waits(env: Env) -> CheckResult {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     node.close().await?;
     let what = "a wait of a session that was closed";
-    let ended = env.within_patience(what, waiting).await?;
+    let ended = env.within_timeout(what, waiting).await?;
     let answer = ended.map_err(|error| CheckFailure::new(what, "an end", error.to_string()))?;
     match answer {
         // It may return for nothing; the next call tells.
@@ -367,7 +367,7 @@ async fn a_session_that_ends_ends_its_waits(env: Env) -> Checked {
     }
 }
 
-async fn another_handle_is_told_of_messages(env: Env) -> Checked {
+async fn another_handle_is_told_of_messages(env: Env) -> CheckResult {
     let there = env.node_on(env.second_handle().await).await?;
     there.begin("a", TurnBuilder::keeping_the_lease).await?;
     let seen = seen_no_instance(&there).await?;
@@ -378,7 +378,7 @@ async fn another_handle_is_told_of_messages(env: Env) -> Checked {
     Ok(())
 }
 
-async fn another_handle_is_told_of_work(env: Env) -> Checked {
+async fn another_handle_is_told_of_work(env: Env) -> CheckResult {
     let here = env.node().await?;
     let there = env.node_on(env.second_handle().await).await?;
     let seen = there.fetch_work_from(&[None], 1).await?.seen;
@@ -389,16 +389,16 @@ async fn another_handle_is_told_of_work(env: Env) -> Checked {
     Ok(())
 }
 
-async fn another_handle_is_told_of_a_change(env: Env) -> Checked {
+async fn another_handle_is_told_of_a_change(env: Env) -> CheckResult {
     another_handle_is_told(env, WakeTopic::Instance("a".into())).await
 }
 
-async fn another_handle_is_told_of_an_end(env: Env) -> Checked {
+async fn another_handle_is_told_of_an_end(env: Env) -> CheckResult {
     another_handle_is_told(env, WakeTopic::End("a".into())).await
 }
 
 /// Demands that who waits for this on another handle sees the end of the instance `a`.
-async fn another_handle_is_told(env: Env, topic: WakeTopic) -> Checked {
+async fn another_handle_is_told(env: Env, topic: WakeTopic) -> CheckResult {
     let here = env.node().await?;
     let there = env.second_handle().await;
     let (turn, _) = here.begin("a", TurnBuilder::keeping_the_lease).await?;
@@ -408,13 +408,13 @@ async fn another_handle_is_told(env: Env, topic: WakeTopic) -> Checked {
         loop {
             let record = there.instance(&id).await?;
             if record.is_some_and(|record| record.status.kind().is_ended()) {
-                return Checked::Ok(());
+                return CheckResult::Ok(());
             }
             seen = there.wait(None, &topic, seen).await?;
         }
     });
     here.commit_done(last.build()).await?;
     let what = "a client on another handle, of the end";
-    let watched = env.within_patience(what, watching).await?;
+    let watched = env.within_timeout(what, watching).await?;
     watched.map_err(|error| CheckFailure::new(what, "an answer", error.to_string()))?
 }

@@ -8,7 +8,7 @@ use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use super::super::node::message_ids;
 use crate::turn::TurnBuilder;
 
@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Lifecycle, a_purge_removes_what_its_filter_means),
 ];
 
-async fn a_record_follows_the_commits(env: Env) -> Checked {
+async fn a_record_follows_the_commits(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let first = env.record("a").await?;
@@ -90,7 +90,7 @@ async fn a_record_follows_the_commits(env: Env) -> Checked {
     ensure_eq("the tail", ended.last_event_id, EventId::new(3))
 }
 
-async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> Checked {
+async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -106,7 +106,7 @@ async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> Chec
     ensure_eq("what blocks it then", env.record("a").await?.blocked, None)
 }
 
-async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env) -> Checked {
+async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     env.suspend("a").await?;
@@ -133,14 +133,14 @@ async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env)
     ensure_eq("what a lost lease says", blocked, None)
 }
 
-async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> Checked {
+async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     node.begin("running", |turn| turn).await?;
     for (id, expected) in [
         ("running", SendOutcome::Accepted),
         ("ended", SendOutcome::InstanceEnded),
-        ("nobody", SendOutcome::UnknownInstance),
+        ("unknown", SendOutcome::UnknownInstance),
     ] {
         ensure_eq(
             format!("a message to {id}"),
@@ -152,7 +152,7 @@ async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> Che
     ensure_eq("the messages", message_ids(&ready), vec!["m1"])
 }
 
-async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> Checked {
+async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -161,7 +161,7 @@ async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> Checked {
     waits_until(&env, not_before_ms).await
 }
 
-async fn a_commit_can_delay_the_next_hand_out(env: Env) -> Checked {
+async fn a_commit_can_delay_the_next_hand_out(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -171,7 +171,7 @@ async fn a_commit_can_delay_the_next_hand_out(env: Env) -> Checked {
     waits_until(&env, not_before_ms).await
 }
 
-async fn a_message_does_not_shorten_a_delay(env: Env) -> Checked {
+async fn a_message_does_not_shorten_a_delay(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -182,7 +182,7 @@ async fn a_message_does_not_shorten_a_delay(env: Env) -> Checked {
 }
 
 /// Demands that `a` is handed out at this time and not before.
-async fn waits_until(env: &Env, not_before_ms: u64) -> Checked {
+async fn waits_until(env: &Env, not_before_ms: u64) -> CheckResult {
     let node = env.node().await?;
     let early = node.fetch_batch(10).await?;
     if early.now_ms >= not_before_ms {
@@ -201,7 +201,7 @@ async fn waits_until(env: &Env, not_before_ms: u64) -> Checked {
     Ok(())
 }
 
-async fn a_suspended_instance_is_not_handed_out(env: Env) -> Checked {
+async fn a_suspended_instance_is_not_handed_out(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     env.suspend("a").await?;
@@ -217,7 +217,7 @@ async fn a_suspended_instance_is_not_handed_out(env: Env) -> Checked {
     ensure_eq("all messages", node.take("a").await?.messages.len(), 2)
 }
 
-async fn suspending_fences_the_holder(env: Env) -> Checked {
+async fn suspending_fences_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -233,7 +233,7 @@ async fn suspending_fences_the_holder(env: Env) -> Checked {
     ensure_eq("its crashes", again.crashes, 0)
 }
 
-async fn a_commit_can_suspend_its_instance(env: Env) -> Checked {
+async fn a_commit_can_suspend_its_instance(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -248,7 +248,7 @@ async fn a_commit_can_suspend_its_instance(env: Env) -> Checked {
     ensure_eq("its messages", node.take("a").await?.messages.len(), 1)
 }
 
-async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> Checked {
+async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     env.suspend("a").await?;
@@ -260,7 +260,7 @@ async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> Checked {
     node.finds_no_instance("it ran since it was resumed").await
 }
 
-async fn resuming_restores_the_status(env: Env) -> Checked {
+async fn resuming_restores_the_status(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("running", |turn| turn).await?;
     env.start("pending").await?;
@@ -279,7 +279,7 @@ async fn resuming_restores_the_status(env: Env) -> Checked {
     Ok(())
 }
 
-async fn resuming_what_runs_changes_nothing(env: Env) -> Checked {
+async fn resuming_what_runs_changes_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -289,12 +289,12 @@ async fn resuming_what_runs_changes_nothing(env: Env) -> Checked {
     node.finds_no_instance("it was not suspended").await
 }
 
-async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env) -> Checked {
+async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     for (id, expected) in [
         ("ended", SendOutcome::InstanceEnded),
-        ("nobody", SendOutcome::UnknownInstance),
+        ("unknown", SendOutcome::UnknownInstance),
     ] {
         let (id, now_ms) = (InstanceId::from(id), env.now_ms());
         let outcome = env.provider().suspend(&id, suspension(), now_ms).await?;
@@ -313,7 +313,7 @@ fn everything(max: usize) -> PurgeRequest {
     }
 }
 
-async fn a_purge_removes_ended_instances_only(env: Env) -> Checked {
+async fn a_purge_removes_ended_instances_only(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     node.begin("running", |turn| turn).await?;
@@ -328,7 +328,7 @@ async fn a_purge_removes_ended_instances_only(env: Env) -> Checked {
     ensure_eq("what is left", left, expected.to_vec())
 }
 
-async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
+async fn a_purge_removes_everything_of_an_instance(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge")
@@ -375,7 +375,7 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
     )
 }
 
-async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> Checked {
+async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> CheckResult {
     let node = env.node().await?;
     for number in 0..5 {
         node.begin(&format!("i{number}"), |turn| turn.completed("1"))
@@ -389,7 +389,7 @@ async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_purge_removes_what_its_filter_means(env: Env) -> Checked {
+async fn a_purge_removes_what_its_filter_means(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in ["old-1", "old-2", "new-1"] {
         node.begin(id, |turn| turn.completed("1")).await?;

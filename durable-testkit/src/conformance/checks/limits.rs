@@ -8,7 +8,7 @@ use durable_core::{InstanceId, Name, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use super::super::node::message_ids;
 use crate::conformance::samples::AWKWARD_NAMES;
 use crate::message::{event_message, start_message};
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 #[track_caller]
-fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) -> Checked {
+fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) -> CheckResult {
     let is_refused = matches!(answer, Err(ProviderError::Refused(_)));
     ensure(is_refused, what, "Refused", answer)
 }
@@ -47,7 +47,7 @@ fn start_with_input(input: String) -> Message {
     }
 }
 
-async fn empty_names_are_refused(env: Env) -> Checked {
+async fn empty_names_are_refused(env: Env) -> CheckResult {
     let answer = env
         .start_with("", start_message("s1"), IdReuse::Refuse)
         .await;
@@ -65,7 +65,7 @@ async fn empty_names_are_refused(env: Env) -> Checked {
     ensure_eq("messages of `a`", ready.messages.len(), 1)
 }
 
-async fn the_longest_names_are_accepted(env: Env) -> Checked {
+async fn the_longest_names_are_accepted(env: Env) -> CheckResult {
     let node = env.node().await?;
     let longest = "n".repeat(env.limits.max_name_bytes);
     let id = InstanceId::from(longest.as_str());
@@ -87,7 +87,7 @@ async fn the_longest_names_are_accepted(env: Env) -> Checked {
     ensure_eq("the work", items, turn.new_work.iter().collect())
 }
 
-async fn names_that_are_too_long_are_refused(env: Env) -> Checked {
+async fn names_that_are_too_long_are_refused(env: Env) -> CheckResult {
     let long = "n".repeat(env.limits.max_name_bytes + 1);
     let id = InstanceId::from(long.as_str());
     let answer = env.start_with(id.clone(), start_message("s1"), IdReuse::Refuse);
@@ -107,7 +107,7 @@ async fn names_that_are_too_long_are_refused(env: Env) -> Checked {
     ensure_eq("the tail", env.record("a").await?.last_event_id.get(), 0)
 }
 
-async fn the_largest_payload_is_accepted(env: Env) -> Checked {
+async fn the_largest_payload_is_accepted(env: Env) -> CheckResult {
     let largest = "x".repeat(env.limits.max_payload_bytes);
     let message = start_with_input(largest);
     let _ = env
@@ -123,7 +123,7 @@ async fn the_largest_payload_is_accepted(env: Env) -> Checked {
     )
 }
 
-async fn payloads_that_are_too_large_are_refused(env: Env) -> Checked {
+async fn payloads_that_are_too_large_are_refused(env: Env) -> CheckResult {
     let large = "x".repeat(env.limits.max_payload_bytes + 1);
     let message = start_with_input(large.clone());
     let answer = env.start_with("a", message, IdReuse::Refuse).await;
@@ -145,7 +145,7 @@ async fn payloads_that_are_too_large_are_refused(env: Env) -> Checked {
     is_refused("too large a heartbeat", beat.await)
 }
 
-async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> Checked {
+async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
@@ -161,7 +161,7 @@ async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> Checked {
     node.settle_held(&work, done).await
 }
 
-async fn one_message_that_is_too_large_refuses_its_batch(env: Env) -> Checked {
+async fn one_message_that_is_too_large_refuses_its_batch(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let mut large = event_message("m2");
@@ -175,7 +175,7 @@ async fn one_message_that_is_too_large_refuses_its_batch(env: Env) -> Checked {
         .await
 }
 
-async fn awkward_instance_ids_are_kept_apart(env: Env) -> Checked {
+async fn awkward_instance_ids_are_kept_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in AWKWARD_NAMES {
         env.start(*id).await?;
@@ -201,7 +201,7 @@ async fn awkward_instance_ids_are_kept_apart(env: Env) -> Checked {
     Ok(())
 }
 
-async fn awkward_names_come_back_as_they_were(env: Env) -> Checked {
+async fn awkward_names_come_back_as_they_were(env: Env) -> CheckResult {
     let node = env.node().await?;
     let on_each = |turn: TurnBuilder| {
         AWKWARD_NAMES.iter().fold(turn, |turn, name| {
@@ -220,7 +220,7 @@ async fn awkward_names_come_back_as_they_were(env: Env) -> Checked {
     Ok(())
 }
 
-async fn awkward_message_ids_are_kept_apart(env: Env) -> Checked {
+async fn awkward_message_ids_are_kept_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     for id in AWKWARD_NAMES {
@@ -230,17 +230,17 @@ async fn awkward_message_ids_are_kept_apart(env: Env) -> Checked {
     ensure_eq("the messages", message_ids(&ready), AWKWARD_NAMES.to_vec())
 }
 
-async fn empty_payloads_come_back_as_they_were(env: Env) -> Checked {
+async fn empty_payloads_come_back_as_they_were(env: Env) -> CheckResult {
     payloads_travel(&env, "").await
 }
 
-async fn payloads_of_a_mebibyte_come_back_as_they_were(env: Env) -> Checked {
+async fn payloads_of_a_mebibyte_come_back_as_they_were(env: Env) -> CheckResult {
     let size = env.limits.max_payload_bytes.min(1024 * 1024);
     payloads_travel(&env, &"\u{00e4}\0\"'".repeat(size / 5)).await
 }
 
 /// Sends a payload along every way there is.
-async fn payloads_travel(env: &Env, payload: &str) -> Checked {
+async fn payloads_travel(env: &Env, payload: &str) -> CheckResult {
     let node = env.node().await?;
     let message = start_with_input(payload.into());
     let _ = env

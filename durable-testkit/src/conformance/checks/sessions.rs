@@ -7,7 +7,7 @@ use durable_core::provider::{CommitOutcome, ProviderError, WakeSeq, WakeTopic};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, a_clock_that_runs_backwards_ends_no_session, needs VirtualClock),
 ];
 
-async fn session_ids_are_never_used_again(env: Env) -> Checked {
+async fn session_ids_are_never_used_again(env: Env) -> CheckResult {
     let mut ids = BTreeSet::new();
     for _ in 0..5 {
         let node = env.node().await?;
@@ -49,7 +49,7 @@ async fn session_ids_are_never_used_again(env: Env) -> Checked {
     Ok(())
 }
 
-async fn heartbeats_keep_what_a_session_holds(env: Env) -> Checked {
+async fn heartbeats_keep_what_a_session_holds(env: Env) -> CheckResult {
     let (node, other) = (env.mortal_node().await?, env.node().await?);
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -73,13 +73,13 @@ async fn heartbeats_keep_what_a_session_holds(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_session_without_heartbeats_ends(env: Env) -> Checked {
+async fn a_session_without_heartbeats_ends(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     env.time.pass_short().await;
     node.is_lost().await
 }
 
-async fn a_closed_session_is_lost(env: Env) -> Checked {
+async fn a_closed_session_is_lost(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.close().await?;
     node.is_lost().await?;
@@ -91,11 +91,11 @@ async fn a_closed_session_is_lost(env: Env) -> Checked {
     ensure_eq("a fetch of work", answer.err(), lost.clone())?;
     let provider = env.provider();
     let wait = provider.wait(Some(session), &WakeTopic::Instances, WakeSeq::default());
-    let answer = env.within_patience("the end of a wait", wait).await?;
+    let answer = env.within_timeout("the end of a wait", wait).await?;
     ensure_eq("a wait", answer.err(), lost)
 }
 
-async fn closing_a_session_twice_succeeds(env: Env) -> Checked {
+async fn closing_a_session_twice_succeeds(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.close().await?;
     node.close().await?;
@@ -104,7 +104,7 @@ async fn closing_a_session_twice_succeeds(env: Env) -> Checked {
     dead.close().await
 }
 
-async fn a_commit_of_a_dead_session_is_fenced(env: Env) -> Checked {
+async fn a_commit_of_a_dead_session_is_fenced(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     env.start("a").await?;
     let lost = dead.take("a").await?;
@@ -124,7 +124,7 @@ async fn a_commit_of_a_dead_session_is_fenced(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_commit_of_a_closed_session_is_fenced(env: Env) -> Checked {
+async fn a_commit_of_a_closed_session_is_fenced(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -133,7 +133,7 @@ async fn a_commit_of_a_closed_session_is_fenced(env: Env) -> Checked {
     ensure_eq("the commit", outcome, CommitOutcome::Fenced)
 }
 
-async fn a_dead_sessions_instance_is_ready_with_the_crash_counted(env: Env) -> Checked {
+async fn a_dead_sessions_instance_is_ready_with_the_crash_counted(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     env.start("a").await?;
     let lost = dead.take("a").await?;
@@ -144,7 +144,7 @@ async fn a_dead_sessions_instance_is_ready_with_the_crash_counted(env: Env) -> C
     ensure_eq("the messages, given again", held.messages, lost.messages)
 }
 
-async fn a_dead_sessions_instance_is_ready_without_a_message(env: Env) -> Checked {
+async fn a_dead_sessions_instance_is_ready_without_a_message(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     dead.begin("a", TurnBuilder::keeping_the_lease).await?;
     heir.finds_no_instance("`a` is held").await?;
@@ -157,7 +157,7 @@ async fn a_dead_sessions_instance_is_ready_without_a_message(env: Env) -> Checke
     )
 }
 
-async fn crashes_add_up_until_a_commit(env: Env) -> Checked {
+async fn crashes_add_up_until_a_commit(env: Env) -> CheckResult {
     env.start("a").await?;
     for crashes in 0..3 {
         let dead = env.mortal_node().await?;
@@ -172,7 +172,7 @@ async fn crashes_add_up_until_a_commit(env: Env) -> Checked {
     ensure_eq("crashes after a commit", node.take("a").await?.crashes, 0)
 }
 
-async fn a_closed_session_counts_no_crash(env: Env) -> Checked {
+async fn a_closed_session_counts_no_crash(env: Env) -> CheckResult {
     let (closing, node) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     closing.take("a").await?;
@@ -185,7 +185,7 @@ async fn a_closed_session_counts_no_crash(env: Env) -> Checked {
     )
 }
 
-async fn a_release_counts_no_crash(env: Env) -> Checked {
+async fn a_release_counts_no_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -193,7 +193,7 @@ async fn a_release_counts_no_crash(env: Env) -> Checked {
     ensure_eq("crashes", node.take("a").await?.crashes, 0)
 }
 
-async fn a_session_that_may_end_is_told_as_due(env: Env) -> Checked {
+async fn a_session_that_may_end_is_told_as_due(env: Env) -> CheckResult {
     let (mortal, node) = (env.mortal_node().await?, env.node().await?);
     mortal
         .begin("a", |turn| {
@@ -210,7 +210,7 @@ async fn a_session_that_may_end_is_told_as_due(env: Env) -> Checked {
     ensure(is_told(due), what, format!("at {latest_ms} or before"), due)
 }
 
-async fn a_clock_that_runs_backwards_ends_no_session(env: Env) -> Checked {
+async fn a_clock_that_runs_backwards_ends_no_session(env: Env) -> CheckResult {
     let (node, other) = (env.mortal_node().await?, env.node().await?);
     env.start("a").await?;
     let ready = node.take("a").await?;

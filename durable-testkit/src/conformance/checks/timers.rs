@@ -6,7 +6,7 @@ use durable_core::provider::{FiredTimers, MessageBody};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -24,12 +24,12 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Timers, a_clock_that_runs_backwards_fires_nothing_early, needs VirtualClock),
 ];
 
-async fn fire(env: &Env, max: usize) -> Checked<FiredTimers> {
+async fn fire(env: &Env, max: usize) -> CheckResult<FiredTimers> {
     Ok(env.provider().fire_timers(max, env.now_ms()).await?)
 }
 
 /// The timers that were given to `a`: their source events, in order.
-async fn fired_sources(env: &Env) -> Checked<Vec<u64>> {
+async fn fired_sources(env: &Env) -> CheckResult<Vec<u64>> {
     let ready = env.node().await?.take("a").await?;
     let sources = ready
         .messages
@@ -43,7 +43,7 @@ async fn fired_sources(env: &Env) -> Checked<Vec<u64>> {
     Ok(sources.collect())
 }
 
-async fn no_timer_fires_before_it_is_due(env: Env) -> Checked {
+async fn no_timer_fires_before_it_is_due(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.soon_ms().await?;
     node.begin("a", |turn| turn.timer(due_ms)).await?;
@@ -68,7 +68,7 @@ async fn no_timer_fires_before_it_is_due(env: Env) -> Checked {
     ensure_eq("timers when they are due", fire(&env, 10).await?.fired, 1)
 }
 
-async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> Checked {
+async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.soon_ms().await?;
     let (turn, _) = node.begin("a", |turn| turn.timer(due_ms)).await?;
@@ -90,7 +90,7 @@ async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> Checked {
     ensure_eq("the messages", bodies, vec![&expected])
 }
 
-async fn timers_fire_by_due_time(env: Env) -> Checked {
+async fn timers_fire_by_due_time(env: Env) -> CheckResult {
     let node = env.node().await?;
     let now_ms = env.store_time_ms().await?;
     let setting = |turn: TurnBuilder| {
@@ -102,7 +102,7 @@ async fn timers_fire_by_due_time(env: Env) -> Checked {
     ensure_eq("their order", fired_sources(&env).await?, vec![3, 4, 2])
 }
 
-async fn timers_of_the_same_millisecond_fire_as_they_were_set(env: Env) -> Checked {
+async fn timers_of_the_same_millisecond_fire_as_they_were_set(env: Env) -> CheckResult {
     const TIMERS: u64 = 12;
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
@@ -118,7 +118,7 @@ async fn timers_of_the_same_millisecond_fire_as_they_were_set(env: Env) -> Check
     ensure_eq("their order", fired_sources(&env).await?, expected)
 }
 
-async fn timers_of_many_instances_fire_as_they_were_set(env: Env) -> Checked {
+async fn timers_of_many_instances_fire_as_they_were_set(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
     let ids = ["c", "a", "d", "b"];
@@ -133,7 +133,7 @@ async fn timers_of_many_instances_fire_as_they_were_set(env: Env) -> Checked {
     Ok(())
 }
 
-async fn firing_is_bounded_and_says_what_is_next(env: Env) -> Checked {
+async fn firing_is_bounded_and_says_what_is_next(env: Env) -> CheckResult {
     let node = env.node().await?;
     let now_ms = env.store_time_ms().await?;
     let far_ms = env.far_ms().await?;
@@ -149,7 +149,7 @@ async fn firing_is_bounded_and_says_what_is_next(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_cancelled_timer_does_not_fire(env: Env) -> Checked {
+async fn a_cancelled_timer_does_not_fire(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
     let begun = node.begin("a", |turn| {
@@ -163,7 +163,7 @@ async fn a_cancelled_timer_does_not_fire(env: Env) -> Checked {
     ensure_eq("which", fired_sources(&env).await?, vec![3])
 }
 
-async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> Checked {
+async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
     let begun = node.begin("a", |turn| turn.timer(due_ms).keeping_the_lease());
@@ -176,7 +176,7 @@ async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> Checked {
     ensure_eq("the fired timer stays", fired_sources(&env).await?, vec![2])
 }
 
-async fn an_ended_instance_loses_its_timers(env: Env) -> Checked {
+async fn an_ended_instance_loses_its_timers(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
     node.begin("a", |turn| turn.timer(due_ms).completed("1"))
@@ -190,7 +190,7 @@ async fn an_ended_instance_loses_its_timers(env: Env) -> Checked {
     node.finds_no_instance("it has ended").await
 }
 
-async fn timers_of_a_suspended_instance_wait_for_it(env: Env) -> Checked {
+async fn timers_of_a_suspended_instance_wait_for_it(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.soon_ms().await?;
     node.begin("a", |turn| turn.timer(due_ms)).await?;
@@ -203,7 +203,7 @@ async fn timers_of_a_suspended_instance_wait_for_it(env: Env) -> Checked {
     ensure_eq("the timers", fired_sources(&env).await?, vec![2])
 }
 
-async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> Checked {
+async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.store_time_ms().await?;
     node.begin("a", |turn| turn.timer(due_ms).continued_as_new())
@@ -222,7 +222,7 @@ async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_clock_that_runs_backwards_fires_nothing_early(env: Env) -> Checked {
+async fn a_clock_that_runs_backwards_fires_nothing_early(env: Env) -> CheckResult {
     let node = env.node().await?;
     let due_ms = env.soon_ms().await?;
     node.begin("a", |turn| turn.timer(due_ms)).await?;

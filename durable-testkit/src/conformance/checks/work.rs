@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_each_taken_once, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_each_taken_once, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -45,7 +45,7 @@ fn names(work: &[ClaimedWork]) -> Vec<&str> {
         .collect()
 }
 
-async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> Checked {
+async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity_on(None, "charge", "{\"amount\":12}")
@@ -63,7 +63,7 @@ async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> Checked {
     ensure_eq("its heartbeat", work.heartbeat, None)
 }
 
-async fn work_is_in_one_sessions_hands(env: Env) -> Checked {
+async fn work_is_in_one_sessions_hands(env: Env) -> CheckResult {
     let (node, other) = (env.node().await?, env.node().await?);
     node.begin("a", |turn| turn.activity("charge")).await?;
     node.take_work().await?;
@@ -73,7 +73,7 @@ async fn work_is_in_one_sessions_hands(env: Env) -> Checked {
     node.finds_no_work("the work is held by this session").await
 }
 
-async fn the_oldest_work_comes_first(env: Env) -> Checked {
+async fn the_oldest_work_comes_first(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("c", "first"), ("a", "second"), ("b", "third")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -83,7 +83,7 @@ async fn the_oldest_work_comes_first(env: Env) -> Checked {
     ensure_eq("the work", names(&work), vec!["first", "second", "third"])
 }
 
-async fn a_fetch_of_work_is_bounded(env: Env) -> Checked {
+async fn a_fetch_of_work_is_bounded(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("c", "first"), ("a", "second"), ("b", "third")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -95,7 +95,7 @@ async fn a_fetch_of_work_is_bounded(env: Env) -> Checked {
     ensure_eq("the rest", names(&work), vec!["third"])
 }
 
-async fn queues_are_separate(env: Env) -> Checked {
+async fn queues_are_separate(env: Env) -> CheckResult {
     let node = env.node().await?;
     let queues: [Option<Name>; 5] = [
         None,
@@ -120,7 +120,7 @@ async fn queues_are_separate(env: Env) -> Checked {
     Ok(())
 }
 
-async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> Checked {
+async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let mut tokens = Vec::new();
@@ -145,7 +145,7 @@ async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> Checked {
     )
 }
 
-async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> Checked {
+async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("b", "oldest"), ("c", "older")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -160,7 +160,7 @@ async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> Checked {
     ensure_eq("what is left", names(&left), vec!["new"])
 }
 
-async fn a_commit_claims_from_its_queues_only(env: Env) -> Checked {
+async fn a_commit_claims_from_its_queues_only(env: Env) -> CheckResult {
     let node = env.node().await?;
     let gpu = Some(Name::from("gpu"));
     let claiming = |turn: TurnBuilder| {
@@ -182,7 +182,7 @@ async fn a_commit_claims_from_its_queues_only(env: Env) -> Checked {
     )
 }
 
-async fn work_that_a_commit_claimed_is_held(env: Env) -> Checked {
+async fn work_that_a_commit_claimed_is_held(env: Env) -> CheckResult {
     let (node, other) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").claiming(1));
     let (turn, committed) = begun.await?;
@@ -199,7 +199,7 @@ async fn work_that_a_commit_claimed_is_held(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> Checked {
+async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     heir.begin("a", |turn| turn.activity("charge")).await?;
     let lost = dead.take_work().await?;
@@ -213,7 +213,7 @@ async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> Check
     )
 }
 
-async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> Checked {
+async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> CheckResult {
     let (closing, node) = (env.node().await?, env.node().await?);
     node.begin("a", |turn| turn.activity("charge")).await?;
     closing.take_work().await?;
@@ -226,7 +226,7 @@ async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> Checked {
     )
 }
 
-async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> Checked {
+async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge").activity("ship").keeping_the_lease()
@@ -246,7 +246,7 @@ async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> Checked {
     )
 }
 
-async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env) -> Checked {
+async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env) -> CheckResult {
     let (node, worker) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -286,7 +286,7 @@ async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env
         .await
 }
 
-async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> Checked {
+async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> CheckResult {
     let (node, dead) = (env.node().await?, env.mortal_node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -298,7 +298,7 @@ async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> Checke
     node.finds_no_work("it was cancelled").await
 }
 
-async fn an_ended_instance_loses_its_work(env: Env) -> Checked {
+async fn an_ended_instance_loses_its_work(env: Env) -> CheckResult {
     let (node, worker) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -318,7 +318,7 @@ async fn an_ended_instance_loses_its_work(env: Env) -> Checked {
         .await
 }
 
-async fn finished_work_goes_with_its_commit(env: Env) -> Checked {
+async fn finished_work_goes_with_its_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge").keeping_the_lease().claiming(1)
@@ -348,7 +348,7 @@ async fn finished_work_goes_with_its_commit(env: Env) -> Checked {
         .await
 }
 
-async fn concurrent_fetches_never_share_work(env: Env) -> Checked {
+async fn concurrent_fetches_never_share_work(env: Env) -> CheckResult {
     const ITEMS: usize = 40;
     let node = env.node().await?;
     let scheduling = |turn: TurnBuilder| {

@@ -9,8 +9,8 @@ use durable_core::{Failure, FailureKind, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
-use super::super::node::Node;
+use super::super::failure::{CheckResult, ensure, ensure_eq};
+use super::super::node::TestNode;
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -37,7 +37,7 @@ fn done() -> WorkResult {
 }
 
 /// A node that holds the only work item, of instance `a`.
-async fn claimed(env: &Env) -> Checked<(Node<'_>, ClaimedWork)> {
+async fn claimed(env: &Env) -> CheckResult<(TestNode<'_>, ClaimedWork)> {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
@@ -49,7 +49,7 @@ fn is_result_of(
     work: &ClaimedWork,
     messages: &[InboxMessage],
     result: Result<Payload, Failure>,
-) -> Checked {
+) -> CheckResult {
     let bodies: Vec<&MessageBody> = messages.iter().map(|it| &it.message.body).collect();
     let expected = MessageBody::ActivityFinished {
         execution_id: work.item.key.execution_id,
@@ -59,7 +59,7 @@ fn is_result_of(
     ensure_eq("the messages", bodies, vec![&expected])
 }
 
-async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
+async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     node.settle_held(&work, done()).await?;
     let ready = node.take("a").await?;
@@ -68,7 +68,7 @@ async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
     env.node().await?.finds_no_work("it ended").await
 }
 
-async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
+async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let failure = Failure::application("declined", "no").with_details("51");
     let failed = WorkResult::Finished(Err(failure.clone()));
@@ -78,7 +78,7 @@ async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
     node.finds_no_work("it ended").await
 }
 
-async fn a_second_settlement_changes_nothing(env: Env) -> Checked {
+async fn a_second_settlement_changes_nothing(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     node.settle_held(&work, done()).await?;
     let again = WorkResult::Finished(Ok("43".into()));
@@ -88,7 +88,7 @@ async fn a_second_settlement_changes_nothing(env: Env) -> Checked {
     is_result_of(&work, &ready.messages, Ok("42".into()))
 }
 
-async fn a_forged_settlement_changes_nothing(env: Env) -> Checked {
+async fn a_forged_settlement_changes_nothing(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let other = env.node().await?;
     let lease = &work.lease;
@@ -114,7 +114,7 @@ async fn a_forged_settlement_changes_nothing(env: Env) -> Checked {
     node.settle_held(&work, done()).await
 }
 
-async fn a_settlement_of_a_dead_session_changes_nothing(env: Env) -> Checked {
+async fn a_settlement_of_a_dead_session_changes_nothing(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     heir.begin("a", |turn| turn.activity("charge")).await?;
     let lost = dead.take_work().await?;
@@ -137,7 +137,7 @@ async fn a_settlement_of_a_dead_session_changes_nothing(env: Env) -> Checked {
     is_result_of(&held, &heir.take("a").await?.messages, Ok("42".into()))
 }
 
-async fn a_settlement_of_a_closed_session_changes_nothing(env: Env) -> Checked {
+async fn a_settlement_of_a_closed_session_changes_nothing(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     node.close().await?;
     let was_held = node.settle(&work, done()).await?;
@@ -148,7 +148,7 @@ async fn a_settlement_of_a_closed_session_changes_nothing(env: Env) -> Checked {
     other.settle_held(&again, done()).await
 }
 
-async fn settlements_are_answered_in_order(env: Env) -> Checked {
+async fn settlements_are_answered_in_order(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("one").activity("two"))
         .await?;
@@ -184,7 +184,7 @@ async fn settlements_are_answered_in_order(env: Env) -> Checked {
     )
 }
 
-async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> Checked {
+async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let not_before_ms = env.soon_ms().await?;
     node.settle_held(&work, WorkResult::Retry { not_before_ms })
@@ -210,7 +210,7 @@ async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> Checked {
     node.finds_no_instance("a retry is no result").await
 }
 
-async fn attempts_are_counted(env: Env) -> Checked {
+async fn attempts_are_counted(env: Env) -> CheckResult {
     let (node, mut work) = claimed(&env).await?;
     for attempt in 1..4 {
         ensure_eq("the attempt", work.attempt, attempt)?;
@@ -230,7 +230,7 @@ async fn attempts_are_counted(env: Env) -> Checked {
     )
 }
 
-async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> Checked {
+async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let back = WorkResult::HandedBack {
         not_before_ms: None,
@@ -245,7 +245,7 @@ async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> Chec
     ensure_eq("the item", again.item, work.item)
 }
 
-async fn work_that_is_handed_back_waits_until_it_may_be_run(env: Env) -> Checked {
+async fn work_that_is_handed_back_waits_until_it_may_be_run(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let not_before_ms = Some(env.soon_ms().await?);
     node.settle_held(&work, WorkResult::HandedBack { not_before_ms })
@@ -261,7 +261,7 @@ async fn work_that_is_handed_back_waits_until_it_may_be_run(env: Env) -> Checked
     Ok(())
 }
 
-async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> Checked {
+async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> CheckResult {
     let (node, mut work) = claimed(&env).await?;
     let (provider, now_ms) = (env.provider(), env.now_ms());
     for percent in ["10", "20"] {
@@ -281,7 +281,7 @@ async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> Checked {
     )
 }
 
-async fn a_zombie_heartbeat_of_work_changes_nothing(env: Env) -> Checked {
+async fn a_zombie_heartbeat_of_work_changes_nothing(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     heir.begin("a", |turn| turn.activity("charge")).await?;
     let lost = dead.take_work().await?;
@@ -295,7 +295,7 @@ async fn a_zombie_heartbeat_of_work_changes_nothing(env: Env) -> Checked {
     ensure_eq("the heartbeat", heir.take_work().await?.heartbeat, None)
 }
 
-async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> Checked {
+async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let failure = Failure::new(FailureKind::Poisoned, "three workers died");
     node.settle_held(&work, WorkResult::Poisoned(failure.clone()))
@@ -307,7 +307,7 @@ async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> Checked {
     env.node().await?.finds_no_work("it was set aside").await
 }
 
-async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
+async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in ["b", "a", "c"] {
         let two = |turn: TurnBuilder| turn.activity("charge").activity("pack");
@@ -355,7 +355,7 @@ async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
     ensure_eq("what is left", env.poisoned_in_pages(3).await?, expected)
 }
 
-async fn a_result_for_a_suspended_instance_waits(env: Env) -> Checked {
+async fn a_result_for_a_suspended_instance_waits(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     env.suspend("a").await?;
     node.settle_held(&work, done()).await?;

@@ -1,13 +1,13 @@
-//! Moments: at which event something is to happen.
+//! Triggers: at which event something is to happen.
 
 use std::fmt;
 
 use durable_core::provider::WorkKey;
 use durable_core::{Event, EventId, EventKind, InstanceId, Name};
 
-use super::watched::Recorded;
+use super::observed_store::Recorded;
 
-/// A point in the life of an instance: the event at which it has come there.
+/// A trigger: the event of an instance at which something is to happen.
 ///
 /// ```
 /// use durable_core::EventKind;
@@ -92,7 +92,7 @@ impl AtEvent {
     }
 
     /// Not the first such event but the n-th, counted from 1 and from when this
-    /// moment was given to the environment.
+    /// trigger was given to the environment.
     #[must_use]
     pub fn nth(mut self, nth: usize) -> Self {
         self.nth = nth.max(1);
@@ -120,8 +120,8 @@ impl AtEvent {
             && (self.name.is_none() || self.name.as_ref() == named(recorded))
     }
 
-    /// Counts down; whether the moment has come.
-    pub(super) fn has_come<'a>(
+    /// Counts down; whether the trigger fires.
+    pub(super) fn fires<'a>(
         &mut self,
         recorded: &'a Recorded,
         named: impl FnOnce(&'a Recorded) -> Option<&'a Name>,

@@ -6,12 +6,12 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
-use super::op::Instance;
+use super::script::ScriptInstance;
 use crate::conformance::Clock;
 
 /// What a client sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Observed {
+pub(super) struct VisibleState {
     listed: Vec<InstanceId>,
     instances: Vec<ObservedInstance>,
     poisoned: Vec<PoisonedWork>,
@@ -25,13 +25,13 @@ struct ObservedInstance {
     inbox: Vec<Message>,
 }
 
-impl Observed {
+impl VisibleState {
     pub(super) async fn read(provider: &dyn Provider, clock: Clock) -> Result<Self, ProviderError> {
         let all = InstanceFilter::default();
         let page = provider.instances(&all, None, 1_000).await?;
         let listed = page.instances.into_iter().map(|record| record.instance);
         let mut instances = Vec::new();
-        for instance in Instance::ALL {
+        for instance in ScriptInstance::ALL {
             instances.push(ObservedInstance::read(provider, &instance.id(), clock).await?);
         }
         Ok(Self {

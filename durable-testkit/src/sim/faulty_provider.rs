@@ -16,22 +16,22 @@ use durable_core::provider::{
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 use durable_runtime::Clock;
 
-use super::call::Call;
+use super::call::SimCall;
 use super::clock::SimClock;
-use super::life::{Life, LifeKind};
-use super::plan::Fault;
-use super::seen::Seen;
-use super::tell;
-use super::world::{Phase, World};
+use super::describe;
+use super::node_life::{LifeKind, NodeLife};
+use super::observed::Observed;
+use super::plan::SimFault;
+use super::world::{SimPhase, World};
 
 /// The way of one life to the store.
-pub(crate) struct Link {
+pub(crate) struct FaultyProvider {
     pub(crate) world: Arc<World>,
-    pub(crate) life: Arc<Life>,
+    pub(crate) life: Arc<NodeLife>,
     pub(crate) clock: SimClock,
 }
 
-impl Link {
+impl FaultyProvider {
     /// The time of a request: a client's own clock is not in the simulation.
     fn at(&self, now_ms: u64) -> u64 {
         match self.life.kind {
@@ -50,7 +50,7 @@ impl Link {
 /// Makes a call whose arguments are cloned for every request.
 macro_rules! call {
     ($name:ident($($argument:ident),*), |$store:ident| $send:expr) => {
-        Call::new(stringify!($name), move |$store| {
+        SimCall::new(stringify!($name), move |$store| {
             $( let $argument = $argument.clone(); )*
             Box::pin(async move { $send.await })
         })
@@ -58,7 +58,7 @@ macro_rules! call {
 }
 
 #[async_trait]
-impl Provider for Link {
+impl Provider for FaultyProvider {
     async fn open_session(
         &self,
         options: SessionOptions,
@@ -67,7 +67,7 @@ impl Provider for Link {
         let now_ms = self.at(now_ms);
         let call = call!(open_session(options), |store| store
             .open_session(options, now_ms));
-        self.call(call.told(ToString::to_string)).await
+        self.call(call.described(ToString::to_string)).await
     }
 
     async fn heartbeat(
@@ -75,8 +75,8 @@ impl Provider for Link {
         session: SessionId,
         now_ms: u64,
     ) -> Result<SessionReport, ProviderError> {
-        if self.life.is_mute() && self.world.phase() == Phase::Faults {
-            let (fault, outcome) = (Fault::SwallowedHeartbeat, session.to_string());
+        if self.life.is_mute() && self.world.phase() == SimPhase::Faults {
+            let (fault, outcome) = (SimFault::SwallowedHeartbeat, session.to_string());
             self.world.count(fault);
             self.world.note(
                 &self.life.who,
@@ -91,7 +91,7 @@ impl Provider for Link {
             });
         }
         let call = call!(heartbeat(), |store| store.heartbeat(session, now_ms));
-        self.call(call.repeatable().told(move |_| session.to_string()))
+        self.call(call.repeatable().described(move |_| session.to_string()))
             .await
     }
 
@@ -100,8 +100,9 @@ impl Provider for Link {
             .close_session(session, now_ms));
         let call = call
             .repeatable()
-            .shown(move |world, ()| world.saw(&Seen::Closed { session }));
-        self.call(call.told(move |()| session.to_string())).await
+            .shown(move |world, ()| world.saw(&Observed::Closed { session }));
+        self.call(call.described(move |()| session.to_string()))
+            .await
     }
 
     async fn fetch_instances(
@@ -115,21 +116,21 @@ impl Provider for Link {
         let call = call.shown(|world, batch: &ReadyInstances| {
             for ready in &batch.instances {
                 let now_ms = batch.now_ms;
-                world.saw(&Seen::HandedOut { now_ms, ready });
+                world.saw(&Observed::HandedOut { now_ms, ready });
             }
         });
-        self.call(call.told(tell::handed_out)).await
+        self.call(call.described(describe::handed_out)).await
     }
 
     async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
         let count = turns.len();
         let shown = turns.clone();
-        let told = turns.clone();
+        let described = turns.clone();
         let about: Vec<InstanceId> = turns
             .iter()
             .map(|turn| turn.lease.instance.clone())
             .collect();
-        let call = Call::new("commit", move |store| {
+        let call = SimCall::new("commit", move |store| {
             let turns = turns.clone();
             Box::pin(async move { Ok(store.commit(turns).await) })
         });
@@ -137,7 +138,7 @@ impl Provider for Link {
             .about(about)
             .repeatable()
             .shown(move |world, answers: &Vec<_>| show_commits(world, &shown, answers))
-            .told(move |answers| tell::committed(&told, answers));
+            .described(move |answers| describe::committed(&described, answers));
         match self.call(call).await {
             Ok(answers) => answers,
             Err(error) => vec![Err(error); count],
@@ -150,13 +151,13 @@ impl Provider for Link {
             .map(|release| release.lease.clone())
             .collect();
         let (about, shown) = (leases.clone(), leases.clone());
-        let told = tell::leases(&leases);
+        let described = describe::leases(&leases);
         let call = call!(release(releases), |store| store.release(releases, now_ms));
         let call = call
             .about(about.into_iter().map(|lease| lease.instance))
             .repeatable()
-            .shown(move |world, ()| world.saw(&Seen::Released { leases: &shown }))
-            .told(move |()| told.clone());
+            .shown(move |world, ()| world.saw(&Observed::Released { leases: &shown }))
+            .described(move |()| described.clone());
         self.call(call).await
     }
 
@@ -172,10 +173,11 @@ impl Provider for Link {
             .fetch_work(session, &queues, max, now_ms));
         let call = call.shown(|world, batch: &WorkBatch| {
             for work in &batch.work {
-                world.saw(&Seen::Claimed { work });
+                world.saw(&Observed::Claimed { work });
             }
         });
-        self.call(call.told(|batch| tell::work(&batch.work))).await
+        self.call(call.described(|batch| describe::work(&batch.work)))
+            .await
     }
 
     async fn settle_work(
@@ -187,13 +189,13 @@ impl Provider for Link {
             .iter()
             .map(|settlement| settlement.lease.key.instance.clone())
             .collect();
-        let told = tell::settlements(&settlements);
+        let described = describe::settlements(&settlements);
         let call = call!(settle_work(settlements), |store| store
             .settle_work(settlements, now_ms));
         let call = call
             .about(about)
             .repeatable()
-            .told(move |held| format!("{told} -> {held:?}"));
+            .described(move |held| format!("{described} -> {held:?}"));
         self.call(call).await
     }
 
@@ -208,13 +210,14 @@ impl Provider for Link {
         let call = call!(heartbeat_work(lease, details), |store| store
             .heartbeat_work(&lease, details, now_ms));
         let call = call.about([about]).repeatable();
-        self.call(call.told(|held| format!("held: {held}"))).await
+        self.call(call.described(|held| format!("held: {held}")))
+            .await
     }
 
     async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
         let call = call!(fire_timers(), |store| store.fire_timers(max, now_ms));
         let call = call.repeatable();
-        self.call(call.told(|fired| format!("{} fired", fired.fired)))
+        self.call(call.described(|fired| format!("{} fired", fired.fired)))
             .await
     }
 
@@ -228,7 +231,7 @@ impl Provider for Link {
         self.rename(&mut message);
         let (now_ms, instance) = (self.at(now_ms), instance.clone());
         let (about, shown) = (instance.clone(), (instance.clone(), message.clone()));
-        let told = instance.clone();
+        let described = instance.clone();
         let call = call!(start(instance, message), |store| store
             .start(&instance, message, reuse, now_ms));
         let call = call
@@ -236,13 +239,13 @@ impl Provider for Link {
             .repeatable()
             .shown(move |world, outcome| {
                 let (instance, message) = (&shown.0, &shown.1);
-                world.saw(&Seen::Started {
+                world.saw(&Observed::Started {
                     instance,
                     message,
                     outcome,
                 });
             })
-            .told(move |outcome| format!("{told}: {outcome:?}"));
+            .described(move |outcome| format!("{described}: {outcome:?}"));
         self.call(call).await
     }
 
@@ -256,17 +259,17 @@ impl Provider for Link {
         }
         let now_ms = self.at(now_ms);
         let about: Vec<InstanceId> = messages.iter().map(|sent| sent.target.clone()).collect();
-        let (shown, told) = (messages.clone(), messages.clone());
+        let (shown, described) = (messages.clone(), messages.clone());
         let call = call!(send(messages), |store| store.send(messages, now_ms));
         let call = call
             .about(about)
             .repeatable()
             .shown(move |world, outcomes: &Vec<_>| {
                 for (message, outcome) in shown.iter().zip(outcomes) {
-                    world.saw(&Seen::Sent { message, outcome });
+                    world.saw(&Observed::Sent { message, outcome });
                 }
             })
-            .told(move |outcomes| tell::sent(&told, outcomes));
+            .described(move |outcomes| describe::sent(&described, outcomes));
         self.call(call).await
     }
 
@@ -278,13 +281,13 @@ impl Provider for Link {
     ) -> Result<SendOutcome, ProviderError> {
         let (now_ms, instance) = (self.at(now_ms), instance.clone());
         let (about, shown) = (instance.clone(), instance.clone());
-        let told = reason.to_string();
+        let described = reason.to_string();
         let call = call!(suspend(instance, reason), |store| store
             .suspend(&instance, reason, now_ms));
         let call = call
             .about([about])
-            .shown(move |world, _| world.saw(&Seen::Switched { instance: &shown }))
-            .told(move |outcome| format!("{outcome:?}: {told}"));
+            .shown(move |world, _| world.saw(&Observed::Switched { instance: &shown }))
+            .described(move |outcome| format!("{outcome:?}: {described}"));
         self.call(call).await
     }
 
@@ -298,8 +301,8 @@ impl Provider for Link {
         let call = call!(resume(instance), |store| store.resume(&instance, now_ms));
         let call = call
             .about([about])
-            .shown(move |world, _| world.saw(&Seen::Switched { instance: &shown }))
-            .told(|outcome| format!("{outcome:?}"));
+            .shown(move |world, _| world.saw(&Observed::Switched { instance: &shown }))
+            .described(|outcome| format!("{outcome:?}"));
         self.call(call).await
     }
 
@@ -346,7 +349,7 @@ impl Provider for Link {
     ) -> Result<HistoryPage, ProviderError> {
         let instance = instance.clone();
         let about = instance.clone();
-        let told = format!("{instance}/{execution_id} after {after}");
+        let described = format!("{instance}/{execution_id} after {after}");
         let call = call!(history(instance), |store| store.history(
             &instance,
             execution_id,
@@ -354,8 +357,10 @@ impl Provider for Link {
             max
         ));
         let call = call.about([about]);
-        self.call(call.told(move |page| format!("{told}: {} entries", page.entries.len())))
-            .await
+        self.call(
+            call.described(move |page| format!("{described}: {} entries", page.entries.len())),
+        )
+        .await
     }
 
     async fn inbox(
@@ -366,11 +371,13 @@ impl Provider for Link {
     ) -> Result<InboxPage, ProviderError> {
         let instance = instance.clone();
         let about = instance.clone();
-        let told = format!("{instance} after {}", after.0);
+        let described = format!("{instance} after {}", after.0);
         let call = call!(inbox(instance), |store| store.inbox(&instance, after, max));
         let call = call.about([about]);
-        self.call(call.told(move |page| format!("{told}: {} messages", page.messages.len())))
-            .await
+        self.call(
+            call.described(move |page| format!("{described}: {} messages", page.messages.len())),
+        )
+        .await
     }
 
     async fn poisoned(
@@ -380,7 +387,7 @@ impl Provider for Link {
     ) -> Result<PoisonedPage, ProviderError> {
         let after = after.cloned();
         let call = call!(poisoned(after), |store| store.poisoned(after.as_ref(), max));
-        self.call(call.told(|page| format!("{} items", page.work.len())))
+        self.call(call.described(|page| format!("{} items", page.work.len())))
             .await
     }
 
@@ -389,8 +396,8 @@ impl Provider for Link {
         let shown = purge.clone();
         let call = call!(purge(purge), |store| store.purge(&purge, now_ms));
         let call = call
-            .shown(move |world, _| world.saw(&Seen::Purged { purge: &shown }))
-            .told(|report| format!("{} instances", report.instances));
+            .shown(move |world, _| world.saw(&Observed::Purged { purge: &shown }))
+            .described(|report| format!("{} instances", report.instances));
         self.call(call).await
     }
 
@@ -406,7 +413,7 @@ impl Provider for Link {
         self.life.pass(&self.world, fate.before).await;
         let is_client = self.life.kind == LifeKind::Client;
         match fate.fault {
-            Some(Fault::Unavailable | Fault::LostAnswer) if !is_client => {
+            Some(SimFault::Unavailable | SimFault::LostAnswer) if !is_client => {
                 Err(ProviderError::Unavailable {
                     reason: "simulated".to_owned(),
                 })
@@ -425,10 +432,10 @@ fn show_commits(
         let Ok(outcome) = answer else {
             continue;
         };
-        world.saw(&Seen::Committed { turn, outcome });
+        world.saw(&Observed::Committed { turn, outcome });
         if let CommitOutcome::Done(committed) = outcome {
             for work in &committed.claimed {
-                world.saw(&Seen::Claimed { work });
+                world.saw(&Observed::Claimed { work });
             }
         }
     }

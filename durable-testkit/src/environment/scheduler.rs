@@ -1,4 +1,4 @@
-//! The conductor: whenever nothing happens by itself, it chooses what happens next.
+//! The scheduler: whenever nothing happens by itself, it chooses what happens next.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use durable_core::provider::Provider;
 use durable_runtime::Clock;
 
 use super::gate::{Gate, Passage};
-use super::moment::AtEvent;
-use super::watched::{Accident, Watched};
+use super::observed_store::{ObservedStore, TriggeredAction};
+use super::trigger::AtEvent;
 use crate::random::Random;
 
 /// One choice in so many is a crash, if there may be one.
 const CALM: u64 = 4;
 
-/// How the conductor chooses: what is prescribed first, then at random or always
+/// How the scheduler chooses: what is prescribed first, then at random or always
 /// the first.
 #[derive(Debug, Clone)]
 pub(super) struct Choices {
@@ -62,14 +62,18 @@ fn draw(random: &mut Random, among: &[Passage]) -> usize {
 }
 
 /// Lets one thing after the other through the gate, for as long as it is polled.
-pub(super) async fn conduct(watched: Arc<Watched>, gate: Arc<Gate>, mut choices: Choices) {
+pub(super) async fn run_scheduler(
+    observed: Arc<ObservedStore>,
+    gate: Arc<Gate>,
+    mut choices: Choices,
+) {
     let mut made = 0;
     loop {
-        watched.settle().await;
-        let timers = watched.store.snapshot().timers;
+        observed.settle().await;
+        let timers = observed.store.snapshot().timers;
         let passages = gate.state().passages(&timers, choices.crashes > 0);
         if passages.is_empty() {
-            watched.news.notified().await;
+            observed.news.notified().await;
             continue;
         }
         let index = choices.choose(made, &passages);
@@ -79,29 +83,29 @@ pub(super) async fn conduct(watched: Arc<Watched>, gate: Arc<Gate>, mut choices:
         made += 1;
         choices.crashes -= usize::from(passage.is_crash());
         let what = passage.to_string();
-        watched.state().chosen.push(Chosen { index, what });
-        let_through(&watched, &gate, passage).await;
+        observed.state().chosen.push(Chosen { index, what });
+        let_through(&observed, &gate, passage).await;
     }
 }
 
-async fn let_through(watched: &Watched, gate: &Gate, passage: &Passage) {
+async fn let_through(observed: &ObservedStore, gate: &Gate, passage: &Passage) {
     match passage {
         Passage::Work(key, _) => {
             gate.state().pass_work(key);
             gate.work.notify_one();
         }
         Passage::WorkInVain(key, _) => {
-            let moment = AtEvent::result_of(key);
-            watched.when(moment, Accident::CrashBefore);
+            let trigger = AtEvent::result_of(key);
+            observed.when(trigger, TriggeredAction::CrashBefore);
             gate.state().pass_work(key);
             gate.work.notify_one();
         }
         Passage::Crash => {
             // The store in memory refuses to close no session.
-            let _ = watched.crash().await;
+            let _ = observed.crash().await;
         }
         Passage::Timer(timer) => {
-            let wait_ms = timer.fire_at_ms.saturating_sub(watched.clock.now_ms());
+            let wait_ms = timer.fire_at_ms.saturating_sub(observed.clock.now_ms());
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             gate.state().pass_timer();
             gate.timers.notify_one();
@@ -109,7 +113,7 @@ async fn let_through(watched: &Watched, gate: &Gate, passage: &Passage) {
         Passage::Event(index, ..) => {
             let message = gate.state().pass_event(*index);
             if let Some(message) = message {
-                let sent = watched.store.send(vec![message], watched.clock.now_ms());
+                let sent = observed.store.send(vec![message], observed.clock.now_ms());
                 // The store in memory refuses only what is too large, and that was
                 // checked before it came here.
                 let _ = sent.await;

@@ -12,114 +12,114 @@ use durable_core::{Failure, FailureKind};
 /// It prints as one line for each call; see the example of
 /// [`ModelFailure`](crate::ModelFailure).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Script(pub(super) Vec<Op>);
+pub struct ModelScript(pub(super) Vec<ScriptCall>);
 
 /// One of a few instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Instance(pub(super) u8);
+pub(super) struct ScriptInstance(pub(super) u8);
 
 /// One of a few nodes, each with a session or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Node(pub(super) u8);
+pub(super) struct ScriptNode(pub(super) u8);
 
 /// One of a few message ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent(pub(super) u8);
+pub(super) struct ScriptMessageId(pub(super) u8);
 
 /// One of the work items that were ever claimed, counted around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Claimed(pub(super) u8);
+pub(super) struct ScriptWork(pub(super) u8);
 
 /// One of two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Queue {
+pub(super) enum ScriptQueue {
     Default,
     Named,
 }
 
 /// When something is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum ScriptDue {
     Now,
     /// After this many milliseconds; with a clock of the store's own, never.
     In(u16),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Op {
+pub(super) enum ScriptCall {
     Pass(u16),
-    Open(Node),
-    Heartbeat(Node),
-    Close(Node),
-    Start(Instance, Sent, IdReuse),
-    Send(Instance, Sent),
-    Fetch(Node),
-    Commit(Node, Instance, Turn),
-    CommitAgain(Node, Instance),
-    Release(Node, Instance, Option<Due>, Returned),
-    FetchWork(Node, Queue),
-    Settle(Claimed, Settlement),
-    HeartbeatWork(Claimed),
+    Open(ScriptNode),
+    Heartbeat(ScriptNode),
+    Close(ScriptNode),
+    Start(ScriptInstance, ScriptMessageId, IdReuse),
+    Send(ScriptInstance, ScriptMessageId),
+    Fetch(ScriptNode),
+    Commit(ScriptNode, ScriptInstance, ScriptTurn),
+    CommitAgain(ScriptNode, ScriptInstance),
+    Release(ScriptNode, ScriptInstance, Option<ScriptDue>, ScriptRelease),
+    FetchWork(ScriptNode, ScriptQueue),
+    Settle(ScriptWork, ScriptSettlement),
+    HeartbeatWork(ScriptWork),
     FireTimers(u8),
-    Suspend(Instance),
-    Resume(Instance),
+    Suspend(ScriptInstance),
+    Resume(ScriptInstance),
     Purge(u8),
 }
 
 /// What is said of an instance that is given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Returned {
+pub(super) enum ScriptRelease {
     Silently,
     Blocked,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Settlement {
+pub(super) enum ScriptSettlement {
     Success,
     Failure,
-    Retry(Due),
-    HandedBack(Option<Due>),
+    Retry(ScriptDue),
+    HandedBack(Option<ScriptDue>),
     Poisoned,
 }
 
 /// A turn of an instance that a node was handed, now or some time ago.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct ScriptTurn {
     /// How many of the messages that it was given are consumed.
     pub(super) consume: u8,
-    pub(super) activities: Vec<Queue>,
-    pub(super) timers: Vec<Due>,
+    pub(super) activities: Vec<ScriptQueue>,
+    pub(super) timers: Vec<ScriptDue>,
     /// Which of the activities and timers that it scheduled are given up, or
     /// finished in memory, counted around.
     pub(super) cancel_activity: Option<u8>,
     pub(super) finish_activity: Option<u8>,
     pub(super) cancel_timer: Option<u8>,
-    pub(super) message: Option<(Instance, Letter)>,
+    pub(super) message: Option<(ScriptInstance, ScriptMessage)>,
     pub(super) custom_status: bool,
-    pub(super) ending: Ending,
+    pub(super) ending: ScriptTurnEnd,
     pub(super) from_wrong_tail: bool,
     pub(super) claim: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Letter {
-    Start(Sent),
-    Event(Sent),
+pub(super) enum ScriptMessage {
+    Start(ScriptMessageId),
+    Event(ScriptMessageId),
 }
 
 /// How a turn leaves its instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum ScriptTurnEnd {
     Kept,
     Free,
-    Delayed(Due),
-    Blocked(Due),
+    Delayed(ScriptDue),
+    Blocked(ScriptDue),
     Suspended,
     ContinuedAsNew,
     Completed,
 }
 
-impl Instance {
+impl ScriptInstance {
     pub(super) const ALL: [Self; 3] = [Self(0), Self(1), Self(2)];
 
     pub(super) fn id(self) -> durable_core::InstanceId {
@@ -127,7 +127,7 @@ impl Instance {
     }
 }
 
-impl Returned {
+impl ScriptRelease {
     pub(super) fn blocked(self) -> Option<Failure> {
         match self {
             Self::Silently => None,
@@ -136,31 +136,31 @@ impl Returned {
     }
 }
 
-impl fmt::Display for Instance {
+impl fmt::Display for ScriptInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(["a", "b", "c"][usize::from(self.0) % 3])
     }
 }
 
-impl fmt::Display for Node {
+impl fmt::Display for ScriptNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node{}", self.0)
     }
 }
 
-impl fmt::Display for Sent {
+impl fmt::Display for ScriptMessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "m{}", self.0)
     }
 }
 
-impl fmt::Display for Claimed {
+impl fmt::Display for ScriptWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "work{}", self.0)
     }
 }
 
-impl fmt::Display for Queue {
+impl fmt::Display for ScriptQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Default => "default",
@@ -169,7 +169,7 @@ impl fmt::Display for Queue {
     }
 }
 
-impl fmt::Display for Due {
+impl fmt::Display for ScriptDue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Now => f.write_str("now"),
@@ -178,7 +178,7 @@ impl fmt::Display for Due {
     }
 }
 
-impl fmt::Display for Settlement {
+impl fmt::Display for ScriptSettlement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Success => f.write_str("success"),
@@ -191,7 +191,7 @@ impl fmt::Display for Settlement {
     }
 }
 
-impl fmt::Display for Turn {
+impl fmt::Display for ScriptTurn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = vec![format!("consume {}", self.consume)];
         if self.from_wrong_tail {
@@ -208,8 +208,8 @@ impl fmt::Display for Turn {
             parts.extend(number.map(|number| format!("{what} {number}")));
         }
         parts.extend(self.message.map(|(to, letter)| match letter {
-            Letter::Start(id) => format!("start {to} by {id}"),
-            Letter::Event(id) => format!("event {id} to {to}"),
+            ScriptMessage::Start(id) => format!("start {to} by {id}"),
+            ScriptMessage::Event(id) => format!("event {id} to {to}"),
         }));
         if self.custom_status {
             parts.push("custom status".into());
@@ -218,19 +218,19 @@ impl fmt::Display for Turn {
             parts.push("claim".into());
         }
         parts.push(match self.ending {
-            Ending::Kept => "keep the lease".into(),
-            Ending::Free => "free".into(),
-            Ending::Delayed(due) => format!("free, not before {due}"),
-            Ending::Blocked(due) => format!("blocked, not before {due}"),
-            Ending::Suspended => "suspend".into(),
-            Ending::ContinuedAsNew => "continue as new".into(),
-            Ending::Completed => "complete".into(),
+            ScriptTurnEnd::Kept => "keep the lease".into(),
+            ScriptTurnEnd::Free => "free".into(),
+            ScriptTurnEnd::Delayed(due) => format!("free, not before {due}"),
+            ScriptTurnEnd::Blocked(due) => format!("blocked, not before {due}"),
+            ScriptTurnEnd::Suspended => "suspend".into(),
+            ScriptTurnEnd::ContinuedAsNew => "continue as new".into(),
+            ScriptTurnEnd::Completed => "complete".into(),
         });
         f.write_str(&parts.join(", "))
     }
 }
 
-impl fmt::Display for Op {
+impl fmt::Display for ScriptCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pass(ms) => write!(f, "pass({ms} ms)"),
@@ -248,8 +248,8 @@ impl fmt::Display for Op {
                     write!(f, ", not before {due}")?;
                 }
                 match returned {
-                    Returned::Silently => f.write_str(")"),
-                    Returned::Blocked => f.write_str(", blocked)"),
+                    ScriptRelease::Silently => f.write_str(")"),
+                    ScriptRelease::Blocked => f.write_str(", blocked)"),
                 }
             }
             Self::FetchWork(node, queue) => write!(f, "{node}.fetch_work({queue})"),
@@ -263,7 +263,7 @@ impl fmt::Display for Op {
     }
 }
 
-impl fmt::Display for Script {
+impl fmt::Display for ModelScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, op) in self.0.iter().enumerate() {
             writeln!(f, "{number:>3}  {op}")?;
@@ -272,7 +272,7 @@ impl fmt::Display for Script {
     }
 }
 
-impl fmt::Debug for Script {
+impl fmt::Debug for ModelScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f)?;
         fmt::Display::fmt(self, f)

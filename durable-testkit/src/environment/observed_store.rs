@@ -1,8 +1,9 @@
 //! What outlives the nodes of an environment: the store, what was recorded, and what
 //! is still to happen at some event.
 //!
-//! Nothing here calls for a node; [`Watch`](super::watch::Watch) does, and looks here
-//! for what is due.
+//! Nothing here serves a node: that is
+//! [`ObservingProvider`](super::observing_provider::ObservingProvider), which asks here what
+//! is due.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,18 +15,18 @@ use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId};
 use durable_runtime::{Clock, TokioClock};
 use tokio::sync::{Notify, mpsc};
 
-use super::conductor::Chosen;
 use super::gate::Gate;
-use super::moment::{AtEvent, name_of};
+use super::scheduler::Chosen;
+use super::trigger::{AtEvent, name_of};
 use crate::MemoryProvider;
 
 /// So many times in a row the node is given a chance to do something before it is
 /// taken to have nothing to do.
 const CHANCES: usize = 64;
 
-/// What happens when a moment has come.
+/// What happens when a trigger fires.
 #[derive(Debug, Clone)]
-pub(super) enum Accident {
+pub(super) enum TriggeredAction {
     /// The node dies before the event is stored.
     CrashBefore,
     /// The node dies after the event is stored, and never learns that it is.
@@ -44,29 +45,30 @@ pub(super) struct Recorded {
 
 /// What outlives the nodes of an environment.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct ObservedStore {
     pub(super) store: MemoryProvider,
     pub(super) clock: TokioClock,
-    /// Where things wait, if somebody chooses their order.
+    /// Where things wait, if a scheduler chooses their order.
     pub(super) gate: Option<Arc<Gate>>,
     /// The node made a call.
     pub(super) news: Notify,
     /// Rises with every call that the node makes: while it does, something happens.
     pub(super) calls: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<Observations>,
     crashes: mpsc::UnboundedSender<()>,
 }
 
+/// What was seen so far, and what is still to happen.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct Observations {
     pub(super) recorded: Vec<Recorded>,
-    pub(super) accidents: Vec<(AtEvent, Accident)>,
+    pub(super) actions: Vec<(AtEvent, TriggeredAction)>,
     pub(super) crashes: u64,
     pub(super) chosen: Vec<Chosen>,
     pub(super) session: Option<SessionId>,
 }
 
-impl Watched {
+impl ObservedStore {
     pub(super) fn new(
         clock: TokioClock,
         gate: Option<Arc<Gate>>,
@@ -83,7 +85,7 @@ impl Watched {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, Observations> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,38 +138,40 @@ impl Watched {
         }
     }
 
-    /// Something is to happen at a moment.
-    pub(super) fn when(&self, moment: AtEvent, accident: Accident) {
-        self.state().accidents.push((moment, accident));
+    /// Adds an action for when the trigger fires.
+    pub(super) fn when(&self, trigger: AtEvent, action: TriggeredAction) {
+        self.state().actions.push((trigger, action));
     }
 
     /// Whether the node is to die before this result is stored, in whatever way.
     pub(super) fn is_in_vain(&self, call: &WorkKey) -> bool {
         let mut state = self.state();
-        let is_meant = |(moment, _): &(AtEvent, Accident)| moment.is_result_of(call);
-        let place = state.accidents.iter().position(is_meant);
-        place.map(|place| state.accidents.remove(place)).is_some()
+        let is_meant = |(trigger, _): &(AtEvent, TriggeredAction)| trigger.is_result_of(call);
+        let place = state.actions.iter().position(is_meant);
+        place.map(|place| state.actions.remove(place)).is_some()
     }
 
-    /// The accidents whose moment comes with these entries, before they are stored
+    /// The actions whose trigger fires with these entries, before they are stored
     /// or after.
-    pub(super) fn due(&self, entries: &[Recorded], is_stored: bool) -> Vec<(InstanceId, Accident)> {
+    pub(super) fn due(
+        &self,
+        entries: &[Recorded],
+        is_stored: bool,
+    ) -> Vec<(InstanceId, TriggeredAction)> {
         let mut due = Vec::new();
         let mut state = self.state();
-        let State {
-            accidents,
-            recorded,
-            ..
+        let Observations {
+            actions, recorded, ..
         } = &mut *state;
         for entry in entries {
-            accidents.retain_mut(|(moment, accident)| {
-                let is_meant = matches!(accident, Accident::CrashBefore) != is_stored;
+            actions.retain_mut(|(trigger, action)| {
+                let is_meant = matches!(action, TriggeredAction::CrashBefore) != is_stored;
                 let named = |entry| name_of(entry, &mut recorded.iter().chain(entries));
-                let has_come = is_meant && moment.has_come(entry, named);
-                if has_come {
-                    due.push((entry.instance.clone(), accident.clone()));
+                let fires = is_meant && trigger.fires(entry, named);
+                if fires {
+                    due.push((entry.instance.clone(), action.clone()));
                 }
-                !has_come
+                !fires
             });
         }
         due

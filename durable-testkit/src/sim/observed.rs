@@ -12,7 +12,7 @@ use durable_core::provider::{
 /// See the example of [`Invariant`](crate::Invariant).
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Seen<'a> {
+pub enum Observed<'a> {
     /// An instance was handed out.
     HandedOut {
         /// The store's time.

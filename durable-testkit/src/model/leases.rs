@@ -1,4 +1,4 @@
-//! What the nodes of a script have in their hands. Each thing is known to the
+//! What the nodes of a script hold. Each thing is known to the
 //! model and to the provider under a name of its own; a [`Pair`] holds both.
 
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 
-use super::answer::{Answer, Refusal};
-use super::op::{Claimed, Instance, Node};
+use super::answer::{ComparedAnswer, Refusal};
+use super::script::{ScriptInstance, ScriptNode, ScriptWork};
 use crate::turn::tail_after;
 
 /// The same thing on both sides.
@@ -22,9 +22,9 @@ pub(super) struct Pair<T> {
 /// Everything that was handed out, also what has been lost since: nodes that do
 /// not know it yet are what fencing is for.
 #[derive(Debug, Default)]
-pub(super) struct Hands {
-    pub(super) sessions: BTreeMap<Node, Pair<SessionId>>,
-    pub(super) instances: BTreeMap<(Node, Instance), Held>,
+pub(super) struct Leases {
+    pub(super) sessions: BTreeMap<ScriptNode, Pair<SessionId>>,
+    pub(super) instances: BTreeMap<(ScriptNode, ScriptInstance), LeasedInstance>,
     pub(super) work: Vec<Pair<ClaimedWork>>,
     /// The provider's latest lease of each instance.
     latest: BTreeMap<InstanceId, Lease>,
@@ -32,7 +32,7 @@ pub(super) struct Hands {
 
 /// An instance that was handed to a node.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct LeasedInstance {
     pub(super) lease: Pair<Lease>,
     pub(super) execution_id: ExecutionId,
     pub(super) last_event_id: EventId,
@@ -44,15 +44,15 @@ pub(super) struct Held {
     pub(super) last_turn: Option<Pair<TurnCommit>>,
 }
 
-impl Hands {
+impl Leases {
     /// Demands that every lease of the provider is the latest one or has a higher
     /// token; else tells what was wrong.
-    pub(super) fn check_leases(&mut self, ready: &[ReadyInstance]) -> Result<(), Answer> {
+    pub(super) fn check_leases(&mut self, ready: &[ReadyInstance]) -> Result<(), ComparedAnswer> {
         for lease in ready.iter().map(|ready| &ready.lease) {
             let latest = self.latest.get(&lease.instance);
             if latest.is_some_and(|latest| latest != lease && latest.token >= lease.token) {
                 let stale = format!("{lease:?} after {latest:?}");
-                return Err(Answer::Refused(Refusal::Unexpected(stale)));
+                return Err(ComparedAnswer::Refused(Refusal::Unexpected(stale)));
             }
             self.latest.insert(lease.instance.clone(), lease.clone());
         }
@@ -62,8 +62,8 @@ impl Hands {
     /// Takes what a fetch gave, under the same instances on both sides.
     pub(super) fn take(
         &mut self,
-        node: Node,
-        instance: Instance,
+        node: ScriptNode,
+        instance: ScriptInstance,
         model: &ReadyInstance,
         provider: &ReadyInstance,
     ) {
@@ -84,7 +84,7 @@ impl Hands {
                 held.last_event_id = model.last_event_id;
             }
             _ => {
-                let held = Held {
+                let held = LeasedInstance {
                     lease,
                     execution_id: model.execution_id,
                     last_event_id: model.last_event_id,
@@ -105,13 +105,13 @@ impl Hands {
             .extend(claimed.map(|(model, provider)| Pair { model, provider }));
     }
 
-    pub(super) fn claimed(&self, number: Claimed) -> Option<&Pair<ClaimedWork>> {
+    pub(super) fn claimed(&self, number: ScriptWork) -> Option<&Pair<ClaimedWork>> {
         let place = usize::from(number.0).checked_rem(self.work.len())?;
         self.work.get(place)
     }
 }
 
-impl Held {
+impl LeasedInstance {
     /// Goes on from a turn that was applied.
     pub(super) fn applied(&mut self, turn: &TurnCommit) {
         (self.execution_id, self.last_event_id) = tail_after(turn);

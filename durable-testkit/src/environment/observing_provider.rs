@@ -1,5 +1,5 @@
 //! The layer between the node and the store: it sees every commit, keeps what was
-//! recorded, and lets accidents happen where they were asked for.
+//! recorded, and performs the actions whose triggers fire.
 //!
 //! A node that is to die never hears from the store again: the call in which it dies
 //! does not return, its session is closed, so nothing that it still does counts,
@@ -19,26 +19,26 @@ use durable_core::{InstanceId, Name};
 use durable_runtime::Clock;
 use futures::future::{Either, select};
 
-use super::watched::{Accident, Watched, entries_of};
+use super::observed_store::{ObservedStore, TriggeredAction, entries_of};
 use crate::{Layer, MemoryProvider};
 
 /// The store as one node sees it.
 #[derive(Debug)]
-pub(super) struct Watch {
-    pub(super) watched: Arc<Watched>,
+pub(super) struct ObservingProvider {
+    pub(super) observed: Arc<ObservedStore>,
     /// Which node this is: as many as crashed before it.
     life: u64,
 }
 
-impl Watch {
-    pub(super) fn new(watched: Arc<Watched>) -> Self {
-        let life = watched.state().crashes;
-        Self { watched, life }
+impl ObservingProvider {
+    pub(super) fn new(observed: Arc<ObservedStore>) -> Self {
+        let life = observed.state().crashes;
+        Self { observed, life }
     }
 
     /// Lets the node die here.
     async fn die<T>(&self) -> T {
-        if let Err(error) = self.watched.crash().await {
+        if let Err(error) = self.observed.crash().await {
             debug_assert!(false, "a session could not be closed: {error}");
         }
         pending().await
@@ -46,42 +46,42 @@ impl Watch {
 
     /// A dead node hears nothing more.
     async fn outlive(&self) {
-        self.watched.calls.fetch_add(1, Ordering::Relaxed);
-        self.watched.news.notify_one();
-        if self.watched.state().crashes != self.life {
+        self.observed.calls.fetch_add(1, Ordering::Relaxed);
+        self.observed.news.notify_one();
+        if self.observed.state().crashes != self.life {
             pending::<()>().await;
         }
     }
 
     async fn commit_one(&self, mut turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
         let recorded = entries_of(&turn);
-        if !self.watched.due(&recorded, false).is_empty() {
+        if !self.observed.due(&recorded, false).is_empty() {
             return self.die().await;
         }
-        if self.watched.gate.is_some() {
+        if self.observed.gate.is_some() {
             turn.claim.max = 0;
         }
-        let answer = self.watched.store.commit(vec![turn]).await.pop();
+        let answer = self.observed.store.commit(vec![turn]).await.pop();
         let outcome = answer.ok_or_else(|| ProviderError::Unknown {
             reason: "the store gave no answer".into(),
         })??;
         if matches!(outcome, CommitOutcome::Done(_)) {
-            let due = self.watched.due(&recorded, true);
-            self.watched.state().recorded.extend(recorded);
+            let due = self.observed.due(&recorded, true);
+            self.observed.state().recorded.extend(recorded);
             self.happen(due).await?;
         }
         Ok(outcome)
     }
 
-    async fn happen(&self, due: Vec<(InstanceId, Accident)>) -> Result<(), ProviderError> {
+    async fn happen(&self, due: Vec<(InstanceId, TriggeredAction)>) -> Result<(), ProviderError> {
         let mut dies = false;
-        for (target, accident) in due {
-            match accident {
-                Accident::CrashBefore | Accident::CrashAfter => dies = true,
-                Accident::Tell(message) => {
-                    let now_ms = self.watched.clock.now_ms();
+        for (target, action) in due {
+            match action {
+                TriggeredAction::CrashBefore | TriggeredAction::CrashAfter => dies = true,
+                TriggeredAction::Tell(message) => {
+                    let now_ms = self.observed.clock.now_ms();
                     let outgoing = vec![OutgoingMessage { target, message }];
-                    self.watched.store.send(outgoing, now_ms).await?;
+                    self.observed.store.send(outgoing, now_ms).await?;
                 }
             }
         }
@@ -90,11 +90,11 @@ impl Watch {
 }
 
 #[async_trait]
-impl Layer for Watch {
+impl Layer for ObservingProvider {
     type Inner = MemoryProvider;
 
     fn inner(&self) -> &MemoryProvider {
-        &self.watched.store
+        &self.observed.store
     }
 
     async fn open_session(
@@ -103,8 +103,8 @@ impl Layer for Watch {
         now_ms: u64,
     ) -> Result<SessionId, ProviderError> {
         self.outlive().await;
-        let session = self.watched.store.open_session(options, now_ms).await?;
-        self.watched.state().session = Some(session);
+        let session = self.observed.store.open_session(options, now_ms).await?;
+        self.observed.state().session = Some(session);
         Ok(session)
     }
 
@@ -115,7 +115,7 @@ impl Layer for Watch {
         now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
         self.outlive().await;
-        let ready = self.watched.store.fetch_instances(session, max, now_ms);
+        let ready = self.observed.store.fetch_instances(session, max, now_ms);
         ready.await
     }
 
@@ -127,8 +127,8 @@ impl Layer for Watch {
         now_ms: u64,
     ) -> Result<WorkBatch, ProviderError> {
         self.outlive().await;
-        let store = &self.watched.store;
-        let Some(gate) = &self.watched.gate else {
+        let store = &self.observed.store;
+        let Some(gate) = &self.observed.gate else {
             return store.fetch_work(session, queues, max, now_ms).await;
         };
         let mut batch = store
@@ -147,22 +147,22 @@ impl Layer for Watch {
     ) -> Result<Vec<bool>, ProviderError> {
         self.outlive().await;
         for settlement in &settlements {
-            if self.watched.is_in_vain(&settlement.lease.key) {
+            if self.observed.is_in_vain(&settlement.lease.key) {
                 return self.die().await;
             }
         }
-        self.watched.store.settle_work(settlements, now_ms).await
+        self.observed.store.settle_work(settlements, now_ms).await
     }
 
     async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
         self.outlive().await;
-        let store = &self.watched.store;
-        let Some(gate) = &self.watched.gate else {
+        let store = &self.observed.store;
+        let Some(gate) = &self.observed.gate else {
             return store.fire_timers(max, now_ms).await;
         };
         let max = usize::from(gate.state().passes_timer());
         let fired = store.fire_timers(max, now_ms).await?;
-        // When the next one fires is for somebody else to say.
+        // The scheduler decides when the next one fires.
         Ok(FiredTimers {
             next_due_ms: None,
             ..fired
@@ -175,8 +175,8 @@ impl Layer for Watch {
         topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let news = self.watched.store.wait(session, topic, seen);
-        let let_through = match (&self.watched.gate, topic) {
+        let news = self.observed.store.wait(session, topic, seen);
+        let let_through = match (&self.observed.gate, topic) {
             (Some(gate), WakeTopic::Work(_)) => gate.work.notified(),
             (Some(gate), WakeTopic::Timers) => gate.timers.notified(),
             _ => return news.await,

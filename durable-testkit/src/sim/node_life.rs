@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::plan::{Fault, FaultPlan};
+use super::chance::Stream;
+use super::plan::{FaultPlan, SimFault};
 use super::scope::FaultPlace;
-use super::world::{Phase, World};
-use crate::random::{Random, Stream};
+use super::world::{SimPhase, World};
+use crate::random::Random;
 
 /// A life of a node, or the client, which lives for ever.
-pub(crate) struct Life {
+pub(crate) struct NodeLife {
     pub(crate) who: Arc<str>,
     pub(crate) kind: LifeKind,
     /// What befalls its calls; what befalls the node is another stream.
@@ -22,7 +23,7 @@ pub(crate) struct Life {
     call_count: AtomicU64,
     is_dead: AtomicBool,
     died: Notify,
-    spells: Mutex<Spells>,
+    degraded_periods: Mutex<DegradedPeriods>,
 }
 
 /// Whose life it is.
@@ -38,7 +39,7 @@ pub(crate) enum LifeKind {
 }
 
 #[derive(Debug, Default)]
-struct Spells {
+struct DegradedPeriods {
     mute_until: Option<Instant>,
     stalled_until: Option<Instant>,
 }
@@ -50,10 +51,10 @@ pub(crate) struct Fate {
     pub(crate) after: Duration,
     /// How late a late request or a late repetition is.
     pub(crate) late: Duration,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<SimFault>,
 }
 
-impl Life {
+impl NodeLife {
     pub(crate) fn new(world: &World, who: &str, kind: LifeKind) -> Self {
         Self {
             who: who.into(),
@@ -62,7 +63,7 @@ impl Life {
             call_count: AtomicU64::new(0),
             is_dead: AtomicBool::new(false),
             died: Notify::new(),
-            spells: Mutex::default(),
+            degraded_periods: Mutex::default(),
         }
     }
 
@@ -83,17 +84,17 @@ impl Life {
     }
 
     /// Its heartbeats are swallowed for so long.
-    pub(crate) fn mute(&self, spell: Duration) {
-        self.spells().mute_until = Some(Instant::now() + spell);
+    pub(crate) fn mute(&self, period: Duration) {
+        self.degraded_periods().mute_until = Some(Instant::now() + period);
     }
 
     /// Its calls are held up for so long.
-    pub(crate) fn stall(&self, spell: Duration) {
-        self.spells().stalled_until = Some(Instant::now() + spell);
+    pub(crate) fn stall(&self, period: Duration) {
+        self.degraded_periods().stalled_until = Some(Instant::now() + period);
     }
 
     pub(crate) fn is_mute(&self) -> bool {
-        let until = self.spells().mute_until;
+        let until = self.degraded_periods().mute_until;
         until.is_some_and(|until| until > Instant::now())
     }
 
@@ -102,15 +103,15 @@ impl Life {
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        let stalled_until = self.spells().stalled_until;
+        let stalled_until = self.degraded_periods().stalled_until;
         if let Some(until) = stalled_until.filter(|until| *until > Instant::now()) {
             tokio::select! {
                 biased;
-                () = world.reached(Phase::Healed) => {}
+                () = world.reached(SimPhase::Healed) => {}
                 () = tokio::time::sleep_until(until) => {}
             }
         }
-        if self.is_dead.load(Ordering::Relaxed) || world.phase() == Phase::Over {
+        if self.is_dead.load(Ordering::Relaxed) || world.phase() == SimPhase::Over {
             std::future::pending::<()>().await;
         }
     }
@@ -118,7 +119,7 @@ impl Life {
     /// Draws what becomes of a call. As much is drawn for every call, whatever the
     /// scope leaves out.
     pub(crate) fn fate(&self, world: &World, may_repeat: bool, may_be_late: bool) -> Fate {
-        if world.phase() != Phase::Faults {
+        if world.phase() != SimPhase::Faults {
             return Fate::default();
         }
         let number = self.call_count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -128,10 +129,10 @@ impl Life {
         let is_slow = self.kind == LifeKind::Node { is_slow: true };
         let fate = match drawn.fault {
             // The place of all these delays is the slow life.
-            Some(Fault::Delayed) if is_slow => drawn,
+            Some(SimFault::Delayed) if is_slow => drawn,
             Some(_) if world.strikes(&self.place(number)) => drawn,
             Some(_) if is_slow => Fate {
-                fault: Some(Fault::Delayed),
+                fault: Some(SimFault::Delayed),
                 ..drawn
             },
             _ => Fate::default(),
@@ -142,8 +143,10 @@ impl Life {
         fate
     }
 
-    fn spells(&self) -> std::sync::MutexGuard<'_, Spells> {
-        self.spells.lock().unwrap_or_else(PoisonError::into_inner)
+    fn degraded_periods(&self) -> std::sync::MutexGuard<'_, DegradedPeriods> {
+        self.degraded_periods
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,23 +161,23 @@ fn draw_fate(
     if kind == (LifeKind::Node { is_slow: true }) || random.chance(plan.delayed) {
         fate.before = random.up_to(plan.longest_delay);
         fate.after = random.up_to(plan.longest_delay);
-        fate.fault = Some(Fault::Delayed);
+        fate.fault = Some(SimFault::Delayed);
     }
-    fate.late = random.up_to(plan.longest_spell);
+    fate.late = random.up_to(plan.longest_degraded_period);
     let crash = match random.below(3) {
-        0 => Fault::CrashBefore,
-        1 => Fault::CrashBetween,
-        _ => Fault::CrashAfter,
+        0 => SimFault::CrashBefore,
+        1 => SimFault::CrashBetween,
+        _ => SimFault::CrashAfter,
     };
     let repeat = match random.below(2) {
-        0 if may_be_late => Fault::LateRepeat,
-        _ => Fault::Repeated,
+        0 if may_be_late => SimFault::LateRepeat,
+        _ => SimFault::Repeated,
     };
     let draws = [
-        (Fault::Unavailable, plan.unavailable, true),
-        (Fault::LostRequest, plan.lost_request, true),
-        (Fault::LostAnswer, plan.lost_answer, true),
-        (Fault::LateRequest, plan.late_request, may_be_late),
+        (SimFault::Unavailable, plan.unavailable, true),
+        (SimFault::LostRequest, plan.lost_request, true),
+        (SimFault::LostAnswer, plan.lost_answer, true),
+        (SimFault::LateRequest, plan.late_request, may_be_late),
         (repeat, plan.repeated_request, may_repeat),
         (crash, plan.crash, kind != LifeKind::Client),
     ];
