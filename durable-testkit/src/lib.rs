@@ -9,7 +9,7 @@
 //! - [`HistoryBuilder`]: the history of an execution, line by line.
 //! - [`MemoryProvider`]: the storage contract in memory, short enough to be read
 //!   as its specification. Tests run on it, and other providers are measured by it.
-//! - [`Layer`]: a provider around a provider, for faults and clocks.
+//! - [`TokioClock`], [`ManualClock`]: virtual time for a store.
 //!
 //! For tests of providers, with the feature `conformance`:
 //!
@@ -29,12 +29,12 @@
 //! The crate depends on the core and the runtime, never on a provider.
 
 mod builder;
+mod clock;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod environment;
 #[cfg(feature = "sim")]
 mod invariant;
-mod layer;
 mod memory;
 #[cfg(feature = "conformance")]
 mod message;
@@ -50,6 +50,7 @@ pub mod strategy;
 mod turn;
 
 pub use builder::{HistoryBuildError, HistoryBuilder};
+pub use clock::{ManualClock, TokioClock};
 #[cfg(feature = "conformance")]
 pub use conformance::{
     CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, ConformanceReport, ContractPromise,
@@ -60,9 +61,8 @@ pub use environment::{
 };
 #[cfg(feature = "sim")]
 pub use invariant::{Invariant, InvariantViolation};
-pub use layer::{Layer, Layered};
 pub use memory::{
-    InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, StoreClock,
+    InstanceSnapshot, MemoryOptions, MemoryProvider, SessionSnapshot, Snapshot, TimerSnapshot,
     WorkSnapshot,
 };
 #[cfg(feature = "conformance")]

@@ -1,13 +1,12 @@
 //! What clients ask for: start, send, suspend, resume.
 
 use durable_core::provider::{
-    IdReuse, InboxSeq, InstanceRecord, InstanceStatus, Message, MessageBody, OutgoingMessage,
-    ProviderError, SendOutcome, StartInstance, StartOutcome,
+    Change, IdReuse, InboxSeq, InstanceRecord, InstanceStatus, Message, MessageBody,
+    OutgoingMessage, ProviderError, SendOutcome, StartInstance, StartOutcome,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId};
 
 use super::state::{MemoryState, StoredInstance};
-use super::wake::Topic;
 
 impl MemoryState {
     pub(super) fn start(
@@ -46,19 +45,10 @@ impl MemoryState {
         self.highest_execution.insert(id.clone(), execution_id);
         self.histories
             .insert((id.clone(), execution_id), Vec::new());
-        let record = InstanceRecord {
-            instance: id.clone(),
-            execution_id,
-            name: start.name.clone(),
-            version: start.version.clone(),
-            status: InstanceStatus::Pending,
-            blocked: None,
-            custom_status: None,
-            parent: start.parent.clone(),
-            last_event_id: EventId::UNASSIGNED,
-            created_at_ms: self.now_ms,
-            updated_at_ms: self.now_ms,
-        };
+        let name = start.name.clone();
+        let mut record = InstanceRecord::pending(id.clone(), execution_id, name, self.now_ms);
+        record.version.clone_from(&start.version);
+        record.parent.clone_from(&start.parent);
         let seq = InboxSeq(self.next_number());
         let instance = self
             .instances
@@ -69,43 +59,30 @@ impl MemoryState {
             .starts
             .insert(message.message_id.clone(), execution_id);
         instance.inbox.insert(seq, message);
-        self.wake.note(Topic::Instance(id.clone()));
+        self.wake.note(Change::Instance(id.clone()));
         self.update_readiness(id);
         execution_id
     }
 
-    pub(super) fn send(
-        &mut self,
-        messages: Vec<OutgoingMessage>,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &messages {
-            self.limits
-                .check_message(&outgoing.target, &outgoing.message)?;
-            if matches!(outgoing.message.body, MessageBody::Start(_)) {
-                return Err(ProviderError::Invalid {
-                    reason: format!("a start for `{}` is sent as a message", outgoing.target),
-                });
-            }
-        }
-        Ok(messages
-            .into_iter()
-            .map(|outgoing| self.send_one(outgoing))
-            .collect())
-    }
-
-    fn send_one(&mut self, outgoing: OutgoingMessage) -> SendOutcome {
+    pub(super) fn send(&mut self, outgoing: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
         let OutgoingMessage { target, message } = outgoing;
+        self.limits.check_message(&target, &message)?;
+        if matches!(message.body, MessageBody::Start(_)) {
+            return Err(ProviderError::Invalid {
+                reason: format!("a start for `{target}` is sent as a message"),
+            });
+        }
         let Some(instance) = self.instances.get(&target) else {
-            return SendOutcome::UnknownInstance;
+            return Ok(SendOutcome::UnknownInstance);
         };
         if instance.has_message(&message.message_id) {
-            return SendOutcome::Accepted;
+            return Ok(SendOutcome::Accepted);
         }
         if instance.is_ended() {
-            return SendOutcome::InstanceEnded;
+            return Ok(SendOutcome::InstanceEnded);
         }
         self.put_message(&target, message);
-        SendOutcome::Accepted
+        Ok(SendOutcome::Accepted)
     }
 
     pub(super) fn suspend(
@@ -150,7 +127,7 @@ impl MemoryState {
         }
         if change(instance) {
             instance.record.updated_at_ms = self.now_ms;
-            self.wake.note(Topic::Instance(id.clone()));
+            self.wake.note(Change::Instance(id.clone()));
             self.free_instance(id);
         }
         SendOutcome::Accepted

@@ -19,8 +19,7 @@ mod sessions;
 mod snapshot;
 mod state;
 mod timers;
-mod wake;
 mod work;
 
-pub use provider::{MemoryOptions, MemoryProvider, StoreClock};
-pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, WorkSnapshot};
+pub use provider::{MemoryOptions, MemoryProvider};
+pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, TimerSnapshot, WorkSnapshot};

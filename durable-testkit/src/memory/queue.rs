@@ -175,18 +175,11 @@ impl Work {
     }
 
     fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {
-        let lease = WorkLease {
-            key: self.item.key.clone(),
-            session,
-            token,
-        };
-        self.holder = Some(lease.clone());
-        ClaimedWork {
-            lease,
-            item: self.item.clone(),
-            attempt: self.failures + 1,
-            crashes: self.crashes,
-            heartbeat: self.heartbeat.clone(),
-        }
+        let mut claimed = ClaimedWork::new(self.item.clone(), session, token);
+        claimed.attempt = self.failures + 1;
+        claimed.crashes = self.crashes;
+        claimed.heartbeat.clone_from(&self.heartbeat);
+        self.holder = Some(claimed.lease.clone());
+        claimed
     }
 }

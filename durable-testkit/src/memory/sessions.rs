@@ -1,10 +1,11 @@
 //! Sessions: their heartbeats, and what becomes of their holdings.
 
 use durable_core::InstanceId;
-use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
+use durable_core::provider::{
+    Change, ProviderError, SessionId, SessionOptions, SessionReport, WorkKey,
+};
 
 use super::state::{MemoryState, StoredSession};
-use super::wake::Topic;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +29,14 @@ impl MemoryState {
     pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<SessionReport, ProviderError> {
         let now_ms = self.now_ms;
         self.live_session(id)?.last_heartbeat_ms = now_ms;
-        Ok(SessionReport {
-            now_ms,
-            cancelled_work: self
-                .work
-                .held_by(id)
-                .filter(|work| work.is_cancelled)
-                .map(|work| work.item.key.clone())
-                .collect(),
-        })
+        let mut report = SessionReport::default();
+        report.cancelled_work = self
+            .work
+            .held_by(id)
+            .filter(|work| work.is_cancelled)
+            .map(|work| work.item.key.clone())
+            .collect();
+        Ok(report)
     }
 
     pub(super) fn close_session(&mut self, id: SessionId) {
@@ -83,7 +83,7 @@ impl MemoryState {
             }
             self.free_work(&key, 0);
         }
-        self.wake.note(Topic::Session(id));
+        self.wake.note(Change::Session(id));
     }
 
     fn instances_held_by(&self, id: SessionId) -> Vec<InstanceId> {

@@ -3,19 +3,18 @@
 //! - Every number that must only rise (tokens, places in inboxes, the order in
 //!   which things became ready) comes from one counter, so none is ever used
 //!   again, not even after a purge.
-//! - The store's time is the highest `now_ms` that was ever passed in.
+//! - The store's time is the highest that the clock of any handle ever showed.
 //! - No session holds a suspended instance.
 
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, StatusKind, Timer,
-    WorkItem, WorkKey,
+    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, SourceEvent,
+    StatusKind, WakeRegistry, WorkItem, WorkKey,
 };
-use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
+use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
 use super::queue::WorkQueue;
-use super::wake::{Topic, WakeRegistry};
 
 /// The whole store.
 #[derive(Debug, Default)]
@@ -79,12 +78,12 @@ pub(super) struct ReadySince {
 }
 
 /// A timer by its `TimerCreated`.
-pub(super) type TimerKey = (InstanceId, ExecutionId, EventId);
+pub(super) type TimerKey = (InstanceId, SourceEvent);
 
 /// A timer that has not fired.
 #[derive(Debug)]
 pub(super) struct PendingTimer {
-    pub(super) timer: Timer,
+    pub(super) due_ms: u64,
     /// Rises in the order in which timers were set.
     pub(super) number: u64,
 }
@@ -154,8 +153,8 @@ impl MemoryState {
         }
         instance.ready_since.get_or_insert(place);
         self.wake.note(match &instance.holder {
-            Some(holder) => Topic::Session(holder.lease.session),
-            None => Topic::FreeInstances,
+            Some(holder) => Change::Session(holder.lease.session),
+            None => Change::FreeInstances,
         });
     }
 }
