@@ -30,11 +30,9 @@ fn programs() -> Vec<Program> {
 
 /// A node that forgets what it does not run, so that many turns begin with a replay.
 async fn node(provider: &SqliteProvider) -> Runtime {
-    let options = RuntimeOptions {
-        cached_executions: 4,
-        session_timeout: Duration::from_secs(3_600),
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .cached_executions(4)
+        .session_timeout(Duration::from_secs(3_600));
     Runtime::shared_builder(Arc::new(provider.clone()), program_registry().unwrap())
         .options(options)
         .start()

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// The surroundings of one attempt of an activity.
 ///
@@ -80,19 +80,19 @@ impl ActivityContext {
         self.attempt.number
     }
 
-    /// Whether nobody waits for the result any more.
+    /// Whether this activity was cancelled: its orchestration no longer waits for it.
     pub fn is_cancelled(&self) -> bool {
         self.attempt.cancellation.is_cancelled()
     }
 
-    /// Waits until nobody waits for the result any more.
+    /// Resolves when this activity is cancelled.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # use durable_runtime::{ActivityContext, Failure};
     /// async fn poll_a_device(ctx: ActivityContext, _device: u32) -> Result<(), Failure> {
     ///     tokio::select! {
-    ///         () = ctx.cancelled() => Err(Failure::cancelled("nobody waits any more")),
+    ///         () = ctx.cancelled() => Err(Failure::cancelled("the caller gave up")),
     ///         () = tokio::time::sleep(Duration::from_secs(3600)) => Ok(()),
     ///     }
     /// }
@@ -119,7 +119,7 @@ impl ActivityContext {
     /// # let _ = copy;
     /// ```
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
-        let subject = Subject::new("activity", self.attempt.name.clone());
+        let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
         let now_ms = self.attempt.clock.now_ms();
         let is_held = self
@@ -138,7 +138,7 @@ impl ActivityContext {
 
     /// What the last heartbeat of an earlier attempt left behind.
     pub fn earlier_heartbeat<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
-        let subject = Subject::new("activity", self.attempt.name.clone());
+        let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         self.attempt
             .earlier_heartbeat
             .as_ref()

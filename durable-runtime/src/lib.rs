@@ -82,7 +82,7 @@
 //! | `durable_commits_rejected_total` | counter | commits of a node that no longer held the instance |
 //! | `durable_messages_dropped_total` | counter, by `reason` | messages that meant nothing (any more) |
 //! | `durable_faults_total` | counter, by `kind` | instances that could not go on |
-//! | `durable_violations_total` | counter | those among them whose code is not deterministic or awaits something foreign |
+//! | `durable_violations_total` | counter | those among them whose code is not deterministic or awaits something that is not durable |
 //! | `durable_activities_total` | counter, by `verdict` | attempts: `completed`, `failed`, `retry`, `handed_back`, `poisoned` |
 //! | `durable_activity_seconds` | histogram | how long attempts took |
 //! | `durable_work_wait_seconds` | histogram | how long calls waited for their first attempt |
@@ -95,9 +95,7 @@ mod combine;
 mod context;
 mod dispatch;
 mod execution;
-mod future;
 mod handle;
-mod interpret;
 mod node;
 mod options;
 mod payload;
@@ -105,17 +103,15 @@ mod payload_codec;
 mod random;
 mod registry;
 mod replay;
-mod retry;
 mod runtime;
 mod store_clock;
-mod turn;
 
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
 pub use clock::{Clock, SystemClock, TokioClock};
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, ExternalEvent, Misuse, OrchestrationContext, Patched, Promise, Run, Sleep,
+    ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
 pub use durable_core::provider::{
@@ -126,6 +122,7 @@ pub use durable_core::{
     Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits, MessageId,
     Name, Payload, PromiseToken, RetryPolicy, Version,
 };
+pub use execution::Misuse;
 pub use handle::{
     Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
     VersionedOrchestration,

@@ -15,15 +15,15 @@ use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::coding::Coding;
-use crate::context::ContextSettings;
-use crate::dispatch::{Cache, HandBacks, Holders, Releases, Running};
+use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
+use crate::execution::ContextSettings;
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 use crate::store_clock::StoreClock;
 
 /// What a node is made of; it outlives the node's sessions.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub(crate) struct NodeParts {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) coding: Coding,
     pub(crate) registry: Arc<Registry>,
@@ -52,21 +52,21 @@ pub(crate) struct Node {
     pub(crate) tasks: TaskTracker,
     /// Nothing new is begun.
     pub(crate) draining: CancellationToken,
-    /// Something may be in this session's hands that nobody knows of: only the end
-    /// of the session frees it.
-    pub(crate) doubtful: CancellationToken,
+    /// The session may hold a lease that no task knows of: only the end of the session
+    /// frees it.
+    pub(crate) session_uncertain: CancellationToken,
     /// The session is over: whatever still runs has no say any more.
     pub(crate) ended: CancellationToken,
     /// Tasks end where they stand.
     pub(crate) killed: CancellationToken,
-    /// Told of instances whose code was woken by something foreign.
-    pub(crate) foreign_wakes: mpsc::UnboundedSender<InstanceId>,
+    /// Told of instances whose code was woken by something that is not durable.
+    pub(crate) non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
     /// Told when the store has more messages for a held instance.
     pub(crate) look_again: Notify,
     pub(crate) cache: Cache,
-    pub(crate) holders: Holders,
-    pub(crate) running: Running,
-    pub(crate) hand_backs: HandBacks,
+    pub(crate) instance_tasks: InstanceTasks,
+    pub(crate) running: RunningActivities,
+    pub(crate) missing_code: MissingCodeBackoff,
     pub(crate) releases: Releases,
     is_left_open: AtomicBool,
     commits: AtomicU64,
@@ -75,9 +75,9 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(
-        parts: &Parts,
+        parts: &NodeParts,
         session: SessionId,
-        foreign_wakes: mpsc::UnboundedSender<InstanceId>,
+        non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
     ) -> Self {
         let options = &parts.options;
         Self {
@@ -91,15 +91,15 @@ impl Node {
             activity_slots: Arc::new(Semaphore::new(slots(options.max_activities))),
             tasks: TaskTracker::new(),
             draining: CancellationToken::new(),
-            doubtful: CancellationToken::new(),
+            session_uncertain: CancellationToken::new(),
             ended: CancellationToken::new(),
             killed: parts.killed.child_token(),
-            foreign_wakes,
+            non_durable_wakes,
             look_again: Notify::new(),
             cache: Cache::new(options.cached_executions),
-            holders: Holders::default(),
-            running: Running::default(),
-            hand_backs: HandBacks::default(),
+            instance_tasks: InstanceTasks::default(),
+            running: RunningActivities::default(),
+            missing_code: MissingCodeBackoff::default(),
             releases: Releases::default(),
             is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),
@@ -120,15 +120,14 @@ impl Node {
         self.ended.cancel();
     }
 
-    /// An answer of the store was lost that may have handed something to this
-    /// session.
-    pub(crate) fn doubt(&self) {
-        self.doubtful.cancel();
+    /// An answer of the store was lost that may have given a lease to this session.
+    pub(crate) fn mark_session_uncertain(&self) {
+        self.session_uncertain.cancel();
     }
 
-    /// An instance was left in the middle of a turn. Closing the session would hand
-    /// it back as if it had come to rest; without closing, the store hands it out
-    /// to be run.
+    /// An instance was left in the middle of a turn. Closing the session would release
+    /// it as if it had come to rest; without closing, the store gives it to the next
+    /// session to be run.
     pub(crate) fn leave_session_open(&self) {
         self.is_left_open.store(true, Ordering::Relaxed);
     }

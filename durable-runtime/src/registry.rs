@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::activity::ActivityContext;
 use crate::context::OrchestrationContext;
 use crate::handle::{ActivityRef, OrchestrationName, OrchestrationRef};
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// The version of an orchestration that was registered without one.
 pub const DEFAULT_VERSION: &str = "1.0.0";
@@ -157,7 +157,7 @@ impl RegistryBuilder {
     {
         let OrchestrationName { name, version } = orchestration.into_name();
         let version = version.unwrap_or_else(|| Version::from(DEFAULT_VERSION));
-        let subject = Subject::new("orchestration", name.clone());
+        let subject = PayloadSubject::new("orchestration", name.clone());
         let code = Arc::new(code);
         let code: OrchestrationCode = Arc::new(move |context, input| {
             let (code, subject) = (Arc::clone(&code), subject.clone());
@@ -373,7 +373,7 @@ where
     O: Serialize + 'static,
     E: Into<Failure> + 'static,
 {
-    let subject = Subject::new("activity", name.clone());
+    let subject = PayloadSubject::new("activity", name.clone());
     let code = Arc::new(code);
     Arc::new(move |context: ActivityContext, input| {
         let (code, subject) = (Arc::clone(&code), subject.clone());

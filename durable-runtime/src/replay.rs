@@ -10,8 +10,9 @@ use durable_core::{
     Corruption, CursorError, EventId, History, HistoryEntry, Name, Version, Violation,
 };
 
-use crate::context::{ContextSettings, Misuse};
-use crate::execution::{Execution, Fault, Replayed as Progress, Rest};
+use crate::execution::{
+    ContextSettings, Execution, ExecutionFault, Misuse, ReplayProgress as Progress, Rest,
+};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 
@@ -137,7 +138,7 @@ pub enum ReplayFailure {
         after: EventId,
     },
     /// The code awaits something that is not durable.
-    ForeignWait {
+    NonDurableWait {
         /// The last event before it.
         after: EventId,
     },
@@ -235,16 +236,18 @@ impl Replayer {
     }
 }
 
-impl From<Fault> for ReplayFailure {
-    fn from(fault: Fault) -> Self {
+impl From<ExecutionFault> for ReplayFailure {
+    fn from(fault: ExecutionFault) -> Self {
         match fault {
-            Fault::Cursor(CursorError::Violation(violation)) => Self::Violation(violation),
-            Fault::Cursor(CursorError::Corrupt(corruption)) => Self::Corrupt(corruption),
-            Fault::Panicked { message, after } => Self::Panicked { message, after },
-            Fault::ForeignWait { after } => Self::ForeignWait { after },
-            Fault::Restless { after } => Self::Restless { after },
-            Fault::Misuse { misuse, after } => Self::Misuse { misuse, after },
-            Fault::NotRegistered { name, version } => Self::NotRegistered { name, version },
+            ExecutionFault::Cursor(CursorError::Violation(violation)) => Self::Violation(violation),
+            ExecutionFault::Cursor(CursorError::Corrupt(corruption)) => Self::Corrupt(corruption),
+            ExecutionFault::Panicked { message, after } => Self::Panicked { message, after },
+            ExecutionFault::NonDurableWait { after } => Self::NonDurableWait { after },
+            ExecutionFault::Restless { after } => Self::Restless { after },
+            ExecutionFault::Misuse { misuse, after } => Self::Misuse { misuse, after },
+            ExecutionFault::NotRegistered { name, version } => {
+                Self::NotRegistered { name, version }
+            }
             other => Self::Internal {
                 message: other.to_string(),
             },
@@ -258,11 +261,13 @@ impl fmt::Display for ReplayFailure {
             Self::Violation(violation) => return violation.fmt(f),
             Self::Corrupt(corruption) => return corruption.fmt(f),
             Self::Internal { message } => return f.write_str(&message),
-            Self::Panicked { message, after } => Fault::Panicked { message, after },
-            Self::ForeignWait { after } => Fault::ForeignWait { after },
-            Self::Restless { after } => Fault::Restless { after },
-            Self::Misuse { misuse, after } => Fault::Misuse { misuse, after },
-            Self::NotRegistered { name, version } => Fault::NotRegistered { name, version },
+            Self::Panicked { message, after } => ExecutionFault::Panicked { message, after },
+            Self::NonDurableWait { after } => ExecutionFault::NonDurableWait { after },
+            Self::Restless { after } => ExecutionFault::Restless { after },
+            Self::Misuse { misuse, after } => ExecutionFault::Misuse { misuse, after },
+            Self::NotRegistered { name, version } => {
+                ExecutionFault::NotRegistered { name, version }
+            }
         };
         fault.fmt(f)
     }

@@ -15,13 +15,13 @@ use crate::client::Client;
 use crate::clock::{Clock, SystemClock};
 use crate::coding::{Coding, PayloadCodec};
 use crate::dispatch::{self, Backoff};
-use crate::node::{self, Node, Parts};
+use crate::node::{self, Node, NodeParts};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 
-/// How long tasks may take to hand back what they hold, and how long the store may
+/// How long tasks may take to release what they hold, and how long the store may
 /// take to close a session.
-const HAND_BACK_BOUND: Duration = Duration::from_secs(5);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A session that lived longer was in order: the next one is opened without delay.
 const LONG_LIVED_MS: u64 = 10_000;
@@ -106,7 +106,7 @@ impl RuntimeBuilder {
             .with_coding(coding.clone());
         options.limits = coding.plain_limits(options.limits);
         let killed = CancellationToken::new();
-        let parts = Parts {
+        let parts = NodeParts {
             provider: coding.store(provider),
             coding,
             registry: Arc::new(registry),
@@ -166,7 +166,7 @@ impl Runtime {
     pub async fn shutdown(mut self, bound: Duration) {
         self.bound.send_replace(bound);
         self.stop.cancel();
-        // It can only fail by panicking, and then there is nothing to hand back.
+        // It can only fail by panicking, and then there is nothing to release.
         let _ = (&mut self.supervisor).await;
     }
 }
@@ -192,7 +192,7 @@ impl fmt::Debug for RuntimeBuilder {
     }
 }
 
-async fn open_session(parts: &Parts) -> Result<SessionId, ProviderError> {
+async fn open_session(parts: &NodeParts) -> Result<SessionId, ProviderError> {
     let bound = parts.options.session_timeout.as_millis();
     let options = SessionOptions {
         node: parts.options.node.clone(),
@@ -204,7 +204,7 @@ async fn open_session(parts: &Parts) -> Result<SessionId, ProviderError> {
 
 /// Serves one session after the other until the node is stopped.
 struct Supervisor {
-    parts: Parts,
+    parts: NodeParts,
     stop: CancellationToken,
     /// How long what runs may take when the node is stopped.
     bound: watch::Receiver<Duration>,
@@ -257,7 +257,7 @@ impl Supervisor {
                 drain(&node, bound).await;
                 finish(&node).await;
             }
-            () = node.doubtful.cancelled() => self.retire(node),
+            () = node.session_uncertain.cancelled() => self.retire(node),
         }
     }
 
@@ -286,9 +286,9 @@ impl Supervisor {
 }
 
 /// Starts the tasks of a session.
-fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
-    let (foreign_wakes, foreign_woken) = mpsc::unbounded_channel();
-    let node = Arc::new(Node::new(parts, session, foreign_wakes));
+fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
+    let (non_durable_wakes, non_durably_woken) = mpsc::unbounded_channel();
+    let node = Arc::new(Node::new(parts, session, non_durable_wakes));
     if node.options.max_turns > 0 {
         node.spawn(dispatch::serve_instances(Arc::clone(&node)));
     }
@@ -298,9 +298,9 @@ fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));
     node.spawn(dispatch::keep_session(Arc::clone(&node)));
-    node.spawn(dispatch::serve_foreign_wakes(
+    node.spawn(dispatch::serve_non_durable_wakes(
         Arc::clone(&node),
-        foreign_woken,
+        non_durably_woken,
     ));
     node
 }
@@ -332,7 +332,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = node.tasks.wait() => {}
-        () = node.clock.sleep(HAND_BACK_BOUND) => {
+        () = node.clock.sleep(RELEASE_TIMEOUT) => {
             // What is cut off here may be in the middle of a turn.
             node.leave_session_open();
             node.killed.cancel();
@@ -345,7 +345,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = close_session(node) => {}
-        () = node.clock.sleep(HAND_BACK_BOUND) => {
+        () = node.clock.sleep(RELEASE_TIMEOUT) => {
             tracing::warn!(node = %node.options.node, "the session could not be closed in time");
         }
     }

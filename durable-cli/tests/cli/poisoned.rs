@@ -49,10 +49,7 @@ async fn what_was_set_aside_is_listed_until_it_is_purged() {
 
 /// Runs `bad-1` on a node that runs no activities, and sets its activity aside.
 async fn poison(place: &Place) {
-    let options = RuntimeOptions {
-        max_activities: 0,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().max_activities(0);
     let store = SqliteProvider::open(place.file()).unwrap();
     let node = Runtime::builder(store, registry()).options(options);
     let node = node.start().await.unwrap();

@@ -54,12 +54,10 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
         .orchestration(GATED, gated)
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        session_timeout: Duration::from_secs(60),
-        max_turns: 256,
-        max_activities: 256,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .session_timeout(Duration::from_secs(60))
+        .max_turns(256)
+        .max_activities(256);
     Runtime::shared_builder(Arc::new(provider.clone()), registry)
         .options(options)
         .start()

@@ -69,11 +69,9 @@ pub(crate) async fn try_node(
     provider: &RedisProvider,
     session_timeout: Duration,
 ) -> Result<Runtime, ProviderError> {
-    let options = RuntimeOptions {
-        session_timeout,
-        max_crashes: 1_000_000,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .session_timeout(session_timeout)
+        .max_crashes(1_000_000);
     Runtime::shared_builder(Arc::new(provider.clone()), registry())
         .options(options)
         .start()

@@ -107,11 +107,9 @@ pub(crate) async fn node(provider: &SqliteProvider) -> Runtime {
 
 /// As [`node`], on a disk that may refuse it.
 pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, ProviderError> {
-    let options = RuntimeOptions {
-        session_timeout: Duration::from_secs(3_600),
-        max_crashes: 1_000_000,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .session_timeout(Duration::from_secs(3_600))
+        .max_crashes(1_000_000);
     Runtime::shared_builder(Arc::new(provider.clone()), registry())
         .options(options)
         .start()

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::{Client, ClientError, fresh_message_id};
 use crate::coding::Texts;
 use crate::handle::EventRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// One instance, seen from outside. Made by [`Client::start`] or [`Client::instance`].
 ///
@@ -86,7 +86,7 @@ impl<O> InstanceHandle<O> {
             let record = self.record().await?;
             match record.status {
                 InstanceStatus::Completed { output } => {
-                    let subject = Subject::new("orchestration", record.name);
+                    let subject = PayloadSubject::new("orchestration", record.name);
                     return payload::decode("output", &subject, None, &output)
                         .map_err(ClientError::InvalidPayload);
                 }
@@ -134,7 +134,7 @@ impl<O> InstanceHandle<O> {
     /// What its code said of itself.
     pub async fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, ClientError> {
         let record = self.record().await?;
-        let subject = Subject::new("orchestration", record.name);
+        let subject = PayloadSubject::new("orchestration", record.name);
         record
             .custom_status
             .map(|status| payload::decode("custom status", &subject, None, &status))
@@ -159,7 +159,7 @@ impl<O> InstanceHandle<O> {
         event: impl EventRef<T>,
         data: &T,
     ) -> Result<(), ClientError> {
-        let subject = Subject::new("event", event.into_name());
+        let subject = PayloadSubject::new("event", event.into_name());
         let data = self.client.encode("data", &subject, data)?;
         let body = MessageBody::ExternalRaised {
             name: subject.name,
@@ -182,7 +182,7 @@ impl<O> InstanceHandle<O> {
             failure: Failure::new(FailureKind::Terminated, reason),
         };
         self.client.send(&self.id, fresh_message_id(), body).await?;
-        // A suspended instance is handed out when it is resumed; its end comes
+        // A suspended instance can be claimed when it is resumed; its end comes
         // before its code. Another one stays as it is, also one that has ended
         // by now.
         let now_ms = self.client.now_ms();

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use crate::clock::{Clock, SystemClock};
 use crate::coding::{Coding, PayloadCodec};
 use crate::handle::OrchestrationRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 pub use error::ClientError;
 pub use instance::InstanceHandle;
@@ -62,11 +62,11 @@ pub use start::Start;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    parts: Arc<Parts>,
+    parts: Arc<ClientParts>,
 }
 
 #[derive(Clone)]
-struct Parts {
+struct ClientParts {
     provider: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
     limits: Limits,
@@ -78,7 +78,7 @@ struct Parts {
 impl Client {
     /// A client of this store.
     pub fn new(provider: Arc<dyn Provider>) -> Self {
-        let parts = Parts {
+        let parts = ClientParts {
             store: Arc::clone(&provider),
             provider,
             clock: Arc::new(SystemClock),
@@ -121,7 +121,7 @@ impl Client {
         })
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ClientParts)) -> Self {
         change(Arc::make_mut(&mut self.parts));
         self
     }
@@ -151,7 +151,7 @@ impl Client {
         token: &PromiseToken,
         value: &T,
     ) -> Result<(), ClientError> {
-        let subject = Subject::new("promise", token.to_string().into());
+        let subject = PayloadSubject::new("promise", token.to_string().into());
         let value = self.encode("value", &subject, value)?;
         self.settle_promise(token, Ok(value)).await
     }
@@ -242,7 +242,7 @@ impl Client {
     pub(crate) fn encode<T: Serialize>(
         &self,
         role: &'static str,
-        subject: &Subject,
+        subject: &PayloadSubject,
         value: &T,
     ) -> Result<Payload, ClientError> {
         let limits = self.limits();
@@ -272,7 +272,7 @@ impl Client {
     }
 }
 
-/// An id that nobody has used.
+/// An id that was never used before.
 fn fresh_message_id() -> MessageId {
     MessageId::from(Uuid::new_v4().to_string())
 }

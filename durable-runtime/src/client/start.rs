@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Client, ClientError, InstanceHandle, fresh_message_id};
 use crate::handle::OrchestrationName;
-use crate::payload::Subject;
+use crate::payload::PayloadSubject;
 
 /// A start: set its options, then await it.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl<O> Start<O> {
         input: &I,
     ) -> Self {
         let OrchestrationName { name, version } = orchestration;
-        let subject = Subject::new("orchestration", name);
+        let subject = PayloadSubject::new("orchestration", name);
         let start = client
             .check_new_id(&id)
             .and_then(|()| client.encode("input", &subject, input))

@@ -25,17 +25,17 @@ struct Child<F> {
 /// Who is to be polled, and who polls them.
 #[derive(Debug, Default)]
 struct Woken {
-    state: Mutex<State>,
+    state: Mutex<WokenChildren>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WokenChildren {
     indices: BTreeSet<usize>,
     parent: Option<Waker>,
 }
 
 impl Woken {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WokenChildren> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

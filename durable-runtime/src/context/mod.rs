@@ -4,11 +4,9 @@ mod activity;
 mod child;
 mod continuing;
 mod event;
-mod futures;
 mod patch;
 mod promise;
 mod run;
-mod shared;
 mod state;
 mod timer;
 
@@ -18,8 +16,10 @@ use std::time::{Duration, SystemTime};
 use durable_core::{ExecutionId, InstanceId, Limits, Name, Version};
 use uuid::Uuid;
 
-use crate::payload::Subject;
+use crate::payload::PayloadSubject;
 use crate::random::SeededRandom;
+
+use crate::execution::{Misuse, Shared};
 
 pub use activity::ActivityCall;
 pub use child::SubOrchestration;
@@ -27,8 +27,6 @@ pub use event::ExternalEvent;
 pub use patch::Patched;
 pub use promise::Promise;
 pub use run::Run;
-pub use shared::Misuse;
-pub(crate) use shared::{ContextSettings, Inner, Shared};
 pub use timer::Sleep;
 
 /// The orchestration's access to the outside world, and the only one it may use.
@@ -70,7 +68,7 @@ pub use timer::Sleep;
 ///     };
 ///     if !is_approved {
 ///         ctx.activity(REFUND, &cents).await?;
-///         return Err(Failure::application("refused", "nobody approved"));
+///         return Err(Failure::application("refused", "not approved"));
 ///     }
 ///     Ok(receipt)
 /// }
@@ -150,11 +148,11 @@ impl OrchestrationContext {
         self.draw(SeededRandom::next_u64)
     }
 
-    /// Draws from the stream of this execution. Whoever may not is given something
+    /// Draws from the stream of this execution. A caller that may not draw gets a value
     /// too, but does not move the stream: the execution is stopped for it.
     fn draw<T>(&self, draw: impl FnOnce(&mut SeededRandom) -> T) -> T {
         match self.shared.enter() {
-            Ok(mut inner) => draw(&mut inner.random),
+            Ok(mut state) => draw(&mut state.random),
             Err(_) => draw(&mut self.shared.lock().random.clone()),
         }
     }
@@ -179,7 +177,7 @@ impl OrchestrationContext {
         self.history_len() >= self.shared.settings.continue_as_new_after
     }
 
-    /// Whether somebody asked this orchestration to stop.
+    /// Whether this orchestration was asked to stop.
     ///
     /// What was open at that moment resolves to a failure of kind `Cancelled`, so
     /// `?` unwinds; clean-up code can go on calling activities.
@@ -201,7 +199,7 @@ impl OrchestrationContext {
         self.shared.lock().cursor.cancel_reason().is_some()
     }
 
-    /// Why somebody asked this orchestration to stop.
+    /// Why this orchestration was asked to stop.
     pub fn cancel_reason(&self) -> Option<String> {
         self.shared.lock().cursor.cancel_reason().map(Into::into)
     }
@@ -211,8 +209,12 @@ impl OrchestrationContext {
     }
 
     /// A subject with a checked name.
-    fn subject(&self, what: &'static str, name: Name) -> Result<Subject, durable_core::Failure> {
-        let subject = Subject::new(what, name);
+    fn subject(
+        &self,
+        what: &'static str,
+        name: Name,
+    ) -> Result<PayloadSubject, durable_core::Failure> {
+        let subject = PayloadSubject::new(what, name);
         crate::payload::check_name(self.limits(), &subject)?;
         Ok(subject)
     }

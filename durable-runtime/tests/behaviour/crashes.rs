@@ -170,10 +170,10 @@ async fn journeys_survive_nodes_that_crash_again_and_again() {
             journey::start(&client, id).await;
         }
         // Crashes are counted against instances and work, and these have much to do.
-        let options = || RuntimeOptions {
-            max_crashes: 1_000,
-            session_timeout: Duration::from_secs(2),
-            ..RuntimeOptions::default()
+        let options = || {
+            RuntimeOptions::default()
+                .max_crashes(1_000)
+                .session_timeout(Duration::from_secs(2))
         };
         for _ in 0..15 {
             let call = 2 + random.below(40);

@@ -92,10 +92,7 @@ async fn a_node_that_crashes_is_replaced_when_its_heartbeat_bound_has_passed() {
 async fn many_instances_are_shared_by_two_nodes_and_survive_one_of_them() {
     let world = World::new();
     let log = Log::default();
-    let options = || RuntimeOptions {
-        max_activities: 16,
-        ..RuntimeOptions::default()
-    };
+    let options = || RuntimeOptions::default().max_activities(16);
     let first = world.node_with(&stepping(&log, "first"), options()).await;
     let second = world.node_with(&stepping(&log, "second"), options()).await;
     let client = world.client();
@@ -397,11 +394,7 @@ async fn concurrency_is_bounded_as_configured() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        max_activities: 3,
-        max_turns: 1,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().max_activities(3).max_turns(1);
     let node = world.node_with(&registry, options).await;
     let client = node.client();
     let mut instances = Vec::new();
@@ -425,14 +418,8 @@ async fn concurrency_is_bounded_as_configured() {
 async fn a_node_can_run_orchestrations_only_or_activities_only() {
     let world = World::new();
     let log = Log::default();
-    let orchestrations = RuntimeOptions {
-        max_activities: 0,
-        ..RuntimeOptions::default()
-    };
-    let activities = RuntimeOptions {
-        max_turns: 0,
-        ..RuntimeOptions::default()
-    };
+    let orchestrations = RuntimeOptions::default().max_activities(0);
+    let activities = RuntimeOptions::default().max_turns(0);
     let thinker = world
         .node_with(&stepping(&log, "thinker"), orchestrations)
         .await;

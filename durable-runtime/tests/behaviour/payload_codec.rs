@@ -61,10 +61,7 @@ impl PayloadCodec for Cipher {
 }
 
 async fn coded_node(world: &World, registry: &Registry, codec: &Cipher) -> Runtime {
-    let options = RuntimeOptions {
-        cached_executions: 0,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().cached_executions(0);
     Runtime::shared_builder(world.store.clone(), registry.clone())
         .clock(world.clock)
         .options(options)

@@ -170,14 +170,12 @@ fn now_and_then(mut random: Random) -> impl FnMut(&'static str, u64) -> Fault {
 /// A node with settings of chance, on a store that fails now and then.
 async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, ProviderError> {
     let store = world.faulty(now_and_then(Random::new(random.next())));
-    let options = RuntimeOptions {
-        max_crashes: 1_000,
-        session_timeout: Duration::from_secs(2),
-        max_turns: 1 + random.below(4) as usize,
-        max_activities: 1 + random.below(4) as usize,
-        cached_executions: random.below(3) as usize,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_crashes(1_000)
+        .session_timeout(Duration::from_secs(2))
+        .max_turns(1 + random.below(4) as usize)
+        .max_activities(1 + random.below(4) as usize)
+        .cached_executions(random.below(3) as usize);
     Runtime::builder(store, journey::registry())
         .clock(world.clock)
         .options(options)

@@ -27,20 +27,14 @@ pub(crate) struct World {
 
 /// How a node of a test behaves: everything may run at once.
 pub(crate) fn options() -> RuntimeOptions {
-    RuntimeOptions {
-        max_activities: 10_000,
-        verify_replay: true,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default()
+        .max_activities(10_000)
+        .verify_replay(true)
 }
 
 /// As [`options`], but every turn begins with a replay.
 pub(crate) fn forgetful() -> RuntimeOptions {
-    RuntimeOptions {
-        cached_executions: 1,
-        verify_replay: false,
-        ..options()
-    }
+    options().cached_executions(1).verify_replay(false)
 }
 
 impl World {

@@ -66,12 +66,10 @@ pub struct TestEnvironmentBuilder {
 
 impl TestEnvironmentBuilder {
     pub(super) fn new(registry: Registry) -> Self {
-        let options = RuntimeOptions {
-            session_timeout: A_YEAR,
-            max_poll_interval: A_YEAR,
-            verify_replay: true,
-            ..RuntimeOptions::default()
-        };
+        let options = RuntimeOptions::default()
+            .session_timeout(A_YEAR)
+            .max_poll_interval(A_YEAR)
+            .verify_replay(true);
         Self {
             registry,
             error: None,
@@ -122,11 +120,7 @@ impl TestEnvironmentBuilder {
     /// they are: a node of an environment dies only when it is told to, and no
     /// notification is lost.
     pub fn options(mut self, options: RuntimeOptions) -> Self {
-        self.options = RuntimeOptions {
-            session_timeout: A_YEAR,
-            max_poll_interval: A_YEAR,
-            ..options
-        };
+        self.options = options.session_timeout(A_YEAR).max_poll_interval(A_YEAR);
         self
     }
 

@@ -176,7 +176,7 @@ impl ReplayOutcome {
                 message,
             },
             ReplayFailure::Panicked { message, after } => Self::Panicked { after, message },
-            ReplayFailure::ForeignWait { after } | ReplayFailure::Misuse { after, .. } => {
+            ReplayFailure::NonDurableWait { after } | ReplayFailure::Misuse { after, .. } => {
                 Self::NotDurable { after, message }
             }
             ReplayFailure::NotRegistered { name, version } => Self::NotRegistered {

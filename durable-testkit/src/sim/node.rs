@@ -81,10 +81,7 @@ impl SimNode {
         let mut start = NodeStart {
             number: self.number,
             life: living.number,
-            options: RuntimeOptions {
-                node: life.who.to_string(),
-                ..self.options.clone()
-            },
+            options: self.options.clone().node(life.who.to_string()),
             chance: self.world.stream(&format!("{}/start", life.who)),
             kill: KillSwitch::new(&self.world, life),
         };

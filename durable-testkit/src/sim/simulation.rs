@@ -286,15 +286,13 @@ impl Simulation {
 /// reason to set anything aside.
 fn drawn_options(random: &mut Random) -> RuntimeOptions {
     let mut below = |bound| usize::try_from(random.below(bound)).unwrap_or(0);
-    RuntimeOptions {
-        max_turns: 1 + below(6),
-        max_activities: 1 + below(6),
-        cached_executions: 1 + below(20),
-        session_timeout: Duration::from_secs(10),
-        max_crashes: u32::MAX,
-        verify_replay: true,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default()
+        .max_turns(1 + below(6))
+        .max_activities(1 + below(6))
+        .cached_executions(1 + below(20))
+        .session_timeout(Duration::from_secs(10))
+        .max_crashes(u32::MAX)
+        .verify_replay(true)
 }
 
 impl SimReport {

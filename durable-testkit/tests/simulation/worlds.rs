@@ -17,10 +17,7 @@ const FICKLE: Orchestration<u64, u64> = Orchestration::new("fickle");
 fn simulate(workload: Workload) -> SimReport {
     Simulation::new(7)
         .faults(FaultPlan::NONE)
-        .options(RuntimeOptions {
-            verify_replay: false,
-            ..RuntimeOptions::default()
-        })
+        .options(RuntimeOptions::default().verify_replay(false))
         .run(workload)
 }
 

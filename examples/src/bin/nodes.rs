@@ -51,10 +51,7 @@ async fn run_node(url: &str) -> Result<(), Box<dyn Error>> {
         .activity(CHARGE, work)
         .activity(SHIP, work)
         .build()?;
-    let options = RuntimeOptions {
-        session_timeout: LEASE,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().session_timeout(LEASE);
     let node = Runtime::builder(provider, registry).options(options);
     let _node = node.start().await?;
     std::future::pending().await

@@ -8,7 +8,7 @@
 //! laid out once. Thereby two equal requests, such as two timers of the same
 //! length in two branches, mean the same branches again in a replay.
 //!
-//! Invariant: no waker is dropped here; what is replaced or removed is handed out,
+//! Invariant: no waker is dropped here; what is replaced or removed is returned,
 //! to be dropped when the lock is free.
 
 use std::ops::Range;
@@ -46,7 +46,7 @@ enum SlotStage {
 
 #[derive(Debug)]
 struct Asked {
-    place: Place,
+    place: MemoryPosition,
     slot: usize,
     request: Command,
 }
@@ -54,7 +54,7 @@ struct Asked {
 /// Where a future lies. The futures outside of the root's own memory, in boxes, are
 /// kept in the order in which they were polled: their owners poll them in an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum MemoryPosition {
     InRoot { offset: usize },
     Elsewhere,
 }
@@ -68,11 +68,11 @@ impl DurableFutures {
     /// Takes a request from the future at this address.
     pub(crate) fn ask(&mut self, address: usize, request: Command, waker: Waker) -> usize {
         let place = if self.root.contains(&address) {
-            Place::InRoot {
+            MemoryPosition::InRoot {
                 offset: address - self.root.start,
             }
         } else {
-            Place::Elsewhere
+            MemoryPosition::Elsewhere
         };
         let slot = self.slots.insert(Slot {
             stage: SlotStage::Asked(self.requests.len()),

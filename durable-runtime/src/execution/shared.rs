@@ -12,11 +12,11 @@ use durable_core::{
 };
 
 use super::futures::DurableFutures;
-use crate::execution::RootWaker;
+use super::waker::RootWaker;
 use crate::options::RuntimeOptions;
 use crate::random::SeededRandom;
 
-/// Settings that an orchestration can feel.
+/// Settings that change what an orchestration does.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextSettings {
     pub(crate) limits: Limits,
@@ -40,12 +40,12 @@ pub(crate) struct Shared {
     pub(crate) execution_id: ExecutionId,
     pub(crate) settings: Arc<ContextSettings>,
     pub(crate) waker: Arc<RootWaker>,
-    inner: Mutex<Inner>,
+    state: Mutex<ContextState>,
 }
 
 /// What is behind the lock.
 #[derive(Debug)]
-pub(crate) struct Inner {
+pub(crate) struct ContextState {
     pub(crate) cursor: Cursor,
     pub(crate) random: SeededRandom,
     pub(crate) version: Version,
@@ -92,7 +92,7 @@ impl Misuse {
         }
     }
 
-    /// What whoever did it is told. The execution itself is stopped.
+    /// What the code that did it is told. The execution itself is stopped.
     pub(crate) fn to_failure(self) -> Failure {
         Failure::new(FailureKind::DeterminismViolation, self.explanation())
     }
@@ -112,7 +112,7 @@ impl Shared {
             execution_id,
             settings,
             waker,
-            inner: Mutex::new(Inner {
+            state: Mutex::new(ContextState {
                 cursor,
                 random,
                 version: Version::from(""),
@@ -129,25 +129,25 @@ impl Shared {
 
     /// A panic while the lock was held leaves nothing half done that is used
     /// again: the execution is dropped after a panic.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ContextState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks for what only the orchestration itself may do, while it is polled. A
     /// misuse is noted: the execution is stopped for it.
-    pub(crate) fn enter(&self) -> Result<MutexGuard<'_, Inner>, Misuse> {
-        let mut inner = self.lock();
-        let misuse = if inner.polling != Some(std::thread::current().id()) {
+    pub(crate) fn enter(&self) -> Result<MutexGuard<'_, ContextState>, Misuse> {
+        let mut state = self.lock();
+        let misuse = if state.polling != Some(std::thread::current().id()) {
             Misuse::Elsewhere
-        } else if inner.in_run {
+        } else if state.in_run {
             Misuse::InRun
         } else {
-            return Ok(inner);
+            return Ok(state);
         };
-        inner.misuse.get_or_insert(misuse);
-        drop(inner);
+        state.misuse.get_or_insert(misuse);
+        drop(state);
         if misuse == Misuse::Elsewhere {
-            self.waker.report_foreigner();
+            self.waker.report_non_durable_use();
         }
         Err(misuse)
     }
@@ -162,7 +162,7 @@ impl Shared {
     }
 }
 
-impl Inner {
+impl ContextState {
     /// Whether what the code does now was done before.
     pub(crate) fn is_replaying(&self) -> bool {
         self.replaying || self.cursor.is_replaying()

@@ -1,11 +1,11 @@
-//! A holding: one instance in this node's hands, from its hand-out to its release.
+//! An instance task: one instance that this node has claimed, until its release.
 //!
-//! One task owns the execution, so nothing is locked. It takes what arrives, runs
+//! One task owns the execution, so nothing is locked. It takes what comes in, runs
 //! a turn, commits it, and waits while activities of the instance run on this node,
-//! so that their results go straight into the next turn. Then it gives the lease
-//! back and leaves the execution in the cache.
+//! so that their results go straight into the next turn. Then it releases the lease
+//! and leaves the execution in the cache.
 //!
-//! Invariants: whatever happens, the lease is given back or the session ends; and a
+//! Invariants: in every case the lease is released or the session ends; and a
 //! result that travelled in memory is committed or put into the inbox.
 
 use std::collections::{HashSet, VecDeque};
@@ -13,84 +13,89 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use durable_core::provider::{
-    CommitId, Lease, MessageBody, ReadyInstance, Release, WorkKey, WorkResult, WorkSettlement,
+    CommitId, Lease, ReadyInstance, Release, WorkKey, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, Failure, FailureKind};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::Instrument;
 
-use super::activity;
 use super::cache::CachedExecution;
-use super::hand_backs::HandedBack;
 use super::load::{self, Loaded};
-use super::outcome::Stop;
+use super::stop::Stop;
+use super::turn::{Batch, Tail};
 use super::verify::Verification;
-use super::wait::{self, Backoff};
-use crate::execution::{Fault, Rest};
+use super::{Incoming, LocalResult};
+use crate::dispatch::activities;
+use crate::dispatch::missing_code::BackoffKey;
+use crate::dispatch::wait::{self, Backoff};
+use crate::execution::{ExecutionFault, LiveExecution, Rest};
 use crate::node::Node;
 use crate::options::FaultPolicy;
-use crate::turn::{Arrival, Batch, Live, LocalResult, Tail};
 
-/// Holds an instance until it is released.
-pub(super) async fn hold(
+/// Runs the turns of a claimed instance, and releases it.
+pub(super) async fn run(
     node: Arc<Node>,
     ready: ReadyInstance,
-    arrivals: Vec<Arrival>,
-    channel: UnboundedReceiver<Box<Arrival>>,
+    incoming: Vec<Incoming>,
+    channel: UnboundedReceiver<Box<Incoming>>,
 ) {
-    let mut holding = Holding::new(node, &ready, arrivals, channel);
-    if let Some(live) = holding.run(&ready).await {
-        holding.keep_cached(live);
+    let mut task = InstanceTask::new(node, &ready, incoming, channel);
+    if let Some(live) = task.run(&ready).await {
+        task.keep_cached(live);
     }
-    holding.let_go();
-    holding.return_results().await;
+    task.release();
+    task.return_results().await;
 }
 
-pub(super) struct Holding {
+/// One claimed instance.
+
+pub(super) struct InstanceTask {
     pub(super) node: Arc<Node>,
     pub(super) lease: Lease,
-    channel: UnboundedReceiver<Box<Arrival>>,
-    pub(super) arrivals: VecDeque<Arrival>,
+    channel: UnboundedReceiver<Box<Incoming>>,
+    /// What came in and waits for its step.
+    pub(super) incoming: VecDeque<Incoming>,
     pub(super) tail: Tail,
     pub(super) last_commit_id: Option<CommitId>,
     /// Activities of this instance that run on this node.
     pub(super) local_work: HashSet<WorkKey>,
-    pub(super) hold: Hold,
+    pub(super) lease_state: LeaseState,
     /// The instance is to run, and no message in its inbox says so: it was resumed,
     /// or is in the middle of a turn.
     pub(super) must_run: bool,
     pub(super) verification: Verification,
 }
 
-/// What became of the lease.
+/// Where the lease of the instance is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// It is held.
+pub(super) enum LeaseState {
+    /// This node holds it.
     Held,
-    /// It is held, and to be given back with a delay: this node cannot run it.
+    /// This node holds it and releases it with a delay: it cannot run the instance.
     Blocked {
         failure: Failure,
         not_before_ms: u64,
     },
-    /// The store took it back in a commit.
-    Free,
+    /// It was released in a commit.
+    Released,
 }
 
-/// The instance is stopped or in other hands: the execution is to be dropped.
+/// The instance was stopped, or this node lost its lease: the execution is to be
+/// dropped.
 #[derive(Debug)]
 pub(super) struct Lost;
 
-impl Holding {
+impl InstanceTask {
     fn new(
         node: Arc<Node>,
         ready: &ReadyInstance,
-        arrivals: Vec<Arrival>,
-        channel: UnboundedReceiver<Box<Arrival>>,
+        incoming: Vec<Incoming>,
+        channel: UnboundedReceiver<Box<Incoming>>,
     ) -> Self {
         Self {
-            must_run: arrivals.is_empty(),
-            arrivals: arrivals.into(),
+            must_run: incoming.is_empty(),
+            incoming: incoming.into(),
             node,
             lease: ready.lease.clone(),
             channel,
@@ -100,15 +105,15 @@ impl Holding {
             },
             last_commit_id: ready.last_commit_id,
             local_work: HashSet::new(),
-            hold: Hold::Held,
+            lease_state: LeaseState::Held,
             verification: Verification::default(),
         }
     }
 
     /// Runs turns until there is nothing to do; the execution if it can be kept.
-    async fn run(&mut self, ready: &ReadyInstance) -> Option<Box<Live>> {
+    async fn run(&mut self, ready: &ReadyInstance) -> Option<Box<LiveExecution>> {
         if let Some(failure) = self.requested_end() {
-            self.terminate(failure).await;
+            self.terminate(failure.clone()).await;
             return None;
         }
         if ready.crashes >= self.node.options.max_crashes {
@@ -129,7 +134,7 @@ impl Holding {
 
     /// Brings the execution into memory. Storage errors are waited out; anything
     /// else that stands in the way stops the instance.
-    async fn load(&mut self, ready: &ReadyInstance) -> Option<(Box<Live>, Rest)> {
+    async fn load(&mut self, ready: &ReadyInstance) -> Option<(Box<LiveExecution>, Rest)> {
         let mut backoff = Backoff::default();
         loop {
             let slot = self.turn_slot().await?;
@@ -141,7 +146,7 @@ impl Holding {
                     self.dismiss(&record).await;
                     return None;
                 }
-                Err(Fault::Provider(error)) if wait::is_passing(&error) => {
+                Err(ExecutionFault::Provider(error)) if wait::is_passing(&error) => {
                     wait::out_error(&self.node, &mut backoff, &error).await;
                 }
                 Err(fault) => {
@@ -152,7 +157,11 @@ impl Holding {
         }
     }
 
-    async fn turns(&mut self, mut live: Box<Live>, mut rest: Rest) -> Option<Box<Live>> {
+    async fn turns(
+        &mut self,
+        mut live: Box<LiveExecution>,
+        mut rest: Rest,
+    ) -> Option<Box<LiveExecution>> {
         loop {
             let slot = self.turn_slot().await?;
             let span = tracing::info_span!(
@@ -170,10 +179,10 @@ impl Holding {
             span.record("last_event", self.tail.last_event_id.get());
             turned?;
             drop(slot);
-            let instance = HandedBack::Instance(self.lease.instance.clone());
-            self.node.hand_backs.forget(&instance);
+            let instance = BackoffKey::Instance(self.lease.instance.clone());
+            self.node.missing_code.forget(&instance);
             rest = Rest::Quiet;
-            if self.hold == Hold::Free || !self.next_arrivals().await? {
+            if self.lease_state == LeaseState::Released || !self.next_incoming().await? {
                 return Some(live).filter(|live| !live.execution.has_ended());
             }
         }
@@ -194,22 +203,24 @@ impl Holding {
         Batch::new(self.lease.instance.clone())
     }
 
-    /// Whether nothing waits to be dealt with.
-    pub(super) fn no_arrivals(&mut self) -> bool {
-        while let Ok(arrival) = self.channel.try_recv() {
-            self.take_arrival(*arrival);
+    /// Whether nothing waits for its step.
+    pub(super) fn has_nothing_incoming(&mut self) -> bool {
+        while let Ok(incoming) = self.channel.try_recv() {
+            self.take_incoming(*incoming);
         }
-        self.arrivals.is_empty()
+        self.incoming.is_empty()
     }
 
     /// A hard stop overtakes what it finds waiting.
-    fn take_arrival(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Settled(key) => {
+    fn take_incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Settled(key) => {
                 self.local_work.remove(&key);
             }
-            arrival if self.has_started() && is_end(&arrival) => self.arrivals.push_front(arrival),
-            arrival => self.arrivals.push_back(arrival),
+            stop if self.has_started() && stop.termination().is_some() => {
+                self.incoming.push_front(stop);
+            }
+            other => self.incoming.push_back(other),
         }
     }
 
@@ -217,50 +228,54 @@ impl Holding {
         self.tail.last_event_id != EventId::UNASSIGNED
     }
 
-    /// What the instance is to be ended with at once, if it is. What came before a start
-    /// was meant for the execution before it.
-    pub(super) fn requested_end(&self) -> Option<Failure> {
+    /// What the instance is to be terminated with at once, if it is. What came before a
+    /// start was meant for the execution before it.
+    pub(super) fn requested_end(&self) -> Option<&Failure> {
         let first = match self.has_started() {
             true => 0,
-            false => self.arrivals.iter().position(is_start)?,
+            false => {
+                let mut incoming = self.incoming.iter();
+                incoming.position(|one| one.start().is_some())?
+            }
         };
-        self.arrivals.iter().skip(first).find_map(requested_failure)
+        let mut meant = self.incoming.iter().skip(first);
+        meant.find_map(Incoming::termination)
     }
 
-    /// Waits until something arrives; no if there is nothing to wait for, or the
+    /// Waits until something comes in; no if there is nothing to wait for, or the
     /// node drains.
-    async fn next_arrivals(&mut self) -> Option<bool> {
+    async fn next_incoming(&mut self) -> Option<bool> {
         loop {
             if self.node.draining.is_cancelled() {
                 return Some(false);
             }
-            if !self.no_arrivals() {
+            if !self.has_nothing_incoming() {
                 return Some(true);
             }
             if self.local_work.is_empty() {
                 return Some(false);
             }
-            let arrival = tokio::select! {
+            let incoming = tokio::select! {
                 biased;
                 () = self.node.ended.cancelled() => return None,
                 () = self.node.draining.cancelled() => return Some(false),
-                arrival = self.channel.recv() => arrival?,
+                incoming = self.channel.recv() => incoming?,
             };
-            self.take_arrival(*arrival);
+            self.take_incoming(*incoming);
         }
     }
 
     /// Waits until the turn that runs is of no use any more: the session is over,
-    /// the instance is in other hands, or it is to end at once.
+    /// another node has claimed the instance, or it is to be terminated.
     pub(super) async fn no_longer_wanted(&mut self) {
         while self.requested_end().is_none() {
-            let arrival = tokio::select! {
+            let incoming = tokio::select! {
                 biased;
                 () = self.node.ended.cancelled() => return,
-                arrival = self.channel.recv() => arrival,
+                incoming = self.channel.recv() => incoming,
             };
-            match arrival {
-                Some(arrival) => self.take_arrival(*arrival),
+            match incoming {
+                Some(incoming) => self.take_incoming(*incoming),
                 None => return,
             }
         }
@@ -268,11 +283,11 @@ impl Holding {
 
     /// Results that were not committed are still to be delivered.
     pub(super) fn take_back(&mut self, results: Vec<LocalResult>) {
-        let results = results.into_iter().map(Arrival::Result);
-        self.arrivals.extend(results);
+        let results = results.into_iter().map(Incoming::Result);
+        self.incoming.extend(results);
     }
 
-    fn keep_cached(&self, mut live: Box<Live>) {
+    fn keep_cached(&self, mut live: Box<LiveExecution>) {
         live.shrink_to_fit();
         let cached = CachedExecution {
             live,
@@ -281,21 +296,21 @@ impl Holding {
         self.node.cache.keep(self.lease.instance.clone(), cached);
     }
 
-    /// The lease goes back, unless it went back in a commit.
-    fn let_go(&self) {
+    /// Releases the lease, unless a commit did.
+    fn release(&self) {
         let release = Release::new(self.lease.clone());
-        let release = match &self.hold {
-            Hold::Free => return self.node.holders.let_go(&self.lease),
-            Hold::Blocked {
+        let release = match &self.lease_state {
+            LeaseState::Released => return self.node.instance_tasks.released(&self.lease),
+            LeaseState::Blocked {
                 failure,
                 not_before_ms,
             } => release.not_before(*not_before_ms).blocked(failure.clone()),
-            Hold::Held => release,
+            LeaseState::Held => release,
         };
         if self.node.ended.is_cancelled() && self.must_run {
             self.node.leave_session_open();
         }
-        self.node.holders.return_soon(&self.lease);
+        self.node.instance_tasks.releasing(&self.lease);
         self.node.releases.push(release);
     }
 
@@ -303,39 +318,23 @@ impl Holding {
     /// for them.
     async fn return_results(&mut self) {
         self.channel.close();
-        while let Ok(arrival) = self.channel.try_recv() {
-            self.arrivals.push_back(*arrival);
+        while let Ok(incoming) = self.channel.try_recv() {
+            self.incoming.push_back(*incoming);
         }
         let settlements: Vec<WorkSettlement> = self
-            .arrivals
+            .incoming
             .drain(..)
-            .filter_map(|arrival| match arrival {
-                Arrival::Result(LocalResult { lease, result }) => Some(WorkSettlement {
+            .filter_map(|incoming| match incoming {
+                Incoming::Result(LocalResult { lease, result }) => Some(WorkSettlement {
                     lease,
                     result: WorkResult::Finished(result),
                 }),
-                Arrival::Message(_) | Arrival::Unreadable(_) | Arrival::Settled(_) => None,
+                Incoming::Message(_) | Incoming::Unreadable(_) | Incoming::Settled(_) => None,
             })
             .collect();
         if !settlements.is_empty() {
-            activity::settle(&self.node, settlements).await;
+            activities::settle(&self.node, settlements).await;
         }
-    }
-}
-
-fn is_start(arrival: &Arrival) -> bool {
-    matches!(arrival.body(), Some(MessageBody::Start(_)))
-}
-
-fn is_end(arrival: &Arrival) -> bool {
-    requested_failure(arrival).is_some()
-}
-
-/// What the instance is to be ended with, if the arrival is a hard stop.
-pub(super) fn requested_failure(arrival: &Arrival) -> Option<Failure> {
-    match arrival.body() {
-        Some(MessageBody::Terminate { failure }) => Some(failure.clone()),
-        _ => None,
     }
 }
 
@@ -348,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn a_holding_is_small_since_there_are_hundreds_of_them() {
-        let bytes = size_of_future(hold);
+    fn an_instance_task_is_small_since_there_are_hundreds_of_them() {
+        let bytes = size_of_future(run);
         assert!(bytes <= 3 * 1024, "{bytes} bytes");
     }
 }

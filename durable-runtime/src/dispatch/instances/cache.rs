@@ -8,9 +8,9 @@ use durable_core::InstanceId;
 use durable_core::provider::CommitId;
 use lru::LruCache;
 
-use crate::turn::Live;
+use crate::execution::LiveExecution;
 
-/// Executions whose instances are not held.
+/// Executions whose instances this node does not hold.
 pub(crate) struct Cache {
     executions: Option<Mutex<LruCache<InstanceId, CachedExecution>>>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Cache {
 /// An execution, and the commit that must be the instance's last one for it to be
 /// valid.
 pub(crate) struct CachedExecution {
-    pub(crate) live: Box<Live>,
+    pub(crate) live: Box<LiveExecution>,
     pub(crate) last_commit_id: Option<CommitId>,
 }
 
@@ -45,25 +45,24 @@ impl Cache {
         self.executions()?.pop(instance)
     }
 
-    /// Keeps an execution for its next turn. What it pushes out is dropped after
+    /// Keeps an execution for its next turn. What it evicts is dropped after
     /// the lock is free: its code may do anything then.
     pub(crate) fn keep(&self, instance: InstanceId, cached: CachedExecution) {
-        let pushed_out = self
+        let evicted = self
             .executions()
             .and_then(|mut executions| executions.push(instance, cached));
-        drop(pushed_out);
+        drop(evicted);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Shared;
-    use crate::execution::RootWaker;
+    use crate::execution::{RootWaker, Shared};
 
     #[test]
     fn a_cached_execution_is_small_since_there_are_thousands_of_them() {
-        let bytes = size_of::<Live>() + size_of::<Shared>() + size_of::<RootWaker>();
+        let bytes = size_of::<LiveExecution>() + size_of::<Shared>() + size_of::<RootWaker>();
         assert!(bytes <= 1_280, "{bytes} bytes");
     }
 }

@@ -1,4 +1,4 @@
-//! What a turn tells other instances. The id of a message follows from the event
+//! The messages of a turn to other instances. The id of a message follows from the event
 //! that it is sent for, so that it is the same whenever the turn is run.
 
 use durable_core::provider::{Message, MessageBody, OutgoingMessage, StartInstance};
@@ -91,7 +91,7 @@ impl Batch {
         }
     }
 
-    /// Gives the result of the instance to whoever waits for it.
+    /// Gives the result of the instance to its parent.
     pub(super) fn answer(
         &mut self,
         source: Source,
@@ -109,7 +109,7 @@ impl Batch {
         self.send(source, &parent.instance, body);
     }
 
-    /// A start that came too late or for a taken id: whoever waits is told.
+    /// A start that came too late or for a taken id: its parent is told.
     pub(crate) fn refuse_start(&mut self, start: &StartInstance) {
         let Some(parent) = &start.parent else {
             return;
@@ -130,7 +130,7 @@ impl Batch {
         self.push_message(&parent.instance, id, body);
     }
 
-    /// Tells another instance something; the id follows from the event, so that it
+    /// Sends a message to another instance; the id follows from the event, so that it
     /// is the same whenever the turn is run.
     pub(super) fn send(&mut self, source: Source, target: &InstanceId, body: MessageBody) {
         let id = self.message_id(source);

@@ -1,14 +1,13 @@
-//! The orchestration dispatcher: ready instances become holdings, and messages
-//! for held ones go to their holders.
+//! The instance dispatcher: each ready instance gets a task, and messages for an
+//! instance that has one go to that task.
 
 use std::sync::Arc;
 
 use durable_core::provider::{ReadyInstance, WakeTopic};
 
-use super::holding;
-use super::wait::{self, Backoff};
+use super::{Incoming, instance_task};
+use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
-use crate::turn::Arrival;
 
 /// How many instances are fetched at once. Few: what runs comes to its end while the
 /// rest waits in the store, and turns overlap with the commits of others instead of
@@ -20,7 +19,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
     let mut backoff = Backoff::default();
     while !node.draining.is_cancelled() {
         let max = node.turn_slots.available_permits().clamp(1, BATCH);
-        node.holders.fetch_begins();
+        node.instance_tasks.fetch_begins();
         let fetch = node
             .provider
             .fetch_instances(node.session, max, node.clock.now_ms());
@@ -35,7 +34,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
         node.saw_store_time(ready.now_ms);
         let fetched = ready.instances.len();
         for instance in ready.instances {
-            take_over(&node, instance);
+            begin(&node, instance);
         }
         if fetched < max {
             let news = wait::for_news(&node, &WakeTopic::Instances, ready.seen, ready.next_due_ms);
@@ -50,14 +49,19 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
     }
 }
 
-/// The holder is known before its task runs, so that what comes next finds it.
-fn take_over(node: &Arc<Node>, mut ready: ReadyInstance) {
-    let arrivals: Vec<Arrival> = std::mem::take(&mut ready.messages)
+/// The task is registered before it runs, so that what comes next finds it.
+fn begin(node: &Arc<Node>, mut ready: ReadyInstance) {
+    let incoming: Vec<Incoming> = std::mem::take(&mut ready.messages)
         .into_iter()
-        .map(|message| Arrival::of(message, &node.coding))
+        .map(|message| Incoming::of(message, &node.coding))
         .collect();
-    if let Some(channel) = node.holders.take_over(&ready.lease, &arrivals) {
-        node.spawn(holding::hold(Arc::clone(node), ready, arrivals, channel));
+    if let Some(channel) = node.instance_tasks.claimed(&ready.lease, &incoming) {
+        node.spawn(instance_task::run(
+            Arc::clone(node),
+            ready,
+            incoming,
+            channel,
+        ));
     }
 }
 

@@ -1,35 +1,39 @@
 //! What a message means to an execution.
 
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
-use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload};
+use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload, Version};
 
-use crate::coding::PayloadCodecError;
-use crate::execution::Execution;
+use super::Incoming;
+use crate::execution::{Execution, ExecutionFault};
 use crate::registry::Registry;
-use crate::turn::Arrival;
 
 /// What a message means to an execution.
 #[derive(Debug)]
-pub(crate) enum Meaning {
+pub(super) enum Meaning {
     /// An input, to be delivered.
     Input(Event),
-    /// A start for an instance that has started: whoever waits is to be told.
+    /// A start for an instance that has started: the parent that sent it is to be told.
     StartRefused(StartInstance),
     /// Nothing: it is for another execution, or about something unknown.
     Nothing(&'static str),
-    /// A start of an orchestration that this node does not have.
-    NotRegistered(StartInstance),
-    /// This node cannot decode it.
-    Unreadable(PayloadCodecError),
 }
 
-/// Reads an arrival.
-pub(crate) fn interpret(execution: &Execution, registry: &Registry, arrival: &Arrival) -> Meaning {
-    match arrival {
-        Arrival::Result(done) => activity_finished(execution, &done.lease.key, done.result.clone()),
-        Arrival::Settled(_) => Meaning::Nothing("settled"),
-        Arrival::Unreadable(unreadable) => Meaning::Unreadable(unreadable.error.clone()),
-        Arrival::Message(delivered) => interpret_message(execution, registry, &delivered.message),
+/// Reads what came in. It is a fault if this node cannot decode it, or lacks the
+/// orchestration that it starts.
+pub(super) fn interpret(
+    execution: &Execution,
+    registry: &Registry,
+    incoming: &Incoming,
+) -> Result<Meaning, ExecutionFault> {
+    match incoming {
+        Incoming::Result(done) => Ok(activity_finished(
+            execution,
+            &done.lease.key,
+            done.result.clone(),
+        )),
+        Incoming::Settled(_) => Ok(Meaning::Nothing("settled")),
+        Incoming::Unreadable(unreadable) => Err(unreadable.error.clone().into()),
+        Incoming::Message(delivered) => interpret_message(execution, registry, &delivered.message),
     }
 }
 
@@ -44,18 +48,22 @@ fn activity_finished(
     Meaning::Input(activity_event(key.event_id, result))
 }
 
-fn interpret_message(execution: &Execution, registry: &Registry, message: &Message) -> Meaning {
+fn interpret_message(
+    execution: &Execution,
+    registry: &Registry,
+    message: &Message,
+) -> Result<Meaning, ExecutionFault> {
     if let Some(addressed) = addressed_execution(&message.body)
         && addressed != execution.execution_id()
     {
-        return Meaning::Nothing("other_execution");
+        return Ok(Meaning::Nothing("other_execution"));
     }
     if execution.identity().is_none() && !matches!(message.body, MessageBody::Start(_)) {
-        return Meaning::Nothing("before_start");
+        return Ok(Meaning::Nothing("before_start"));
     }
     let event_id = EventId::UNASSIGNED;
-    match message.body.clone() {
-        MessageBody::Start(start) => interpret_start(execution, registry, start),
+    Ok(match message.body.clone() {
+        MessageBody::Start(start) => return interpret_start(execution, registry, start),
         MessageBody::ActivityFinished {
             source_event_id,
             result,
@@ -102,7 +110,7 @@ fn interpret_message(execution: &Execution, registry: &Registry, message: &Messa
             Meaning::Input(Event::OrchestrationTerminated { event_id, failure })
         }
         _ => Meaning::Nothing("unknown_message"),
-    }
+    })
 }
 
 /// The execution that a message is meant for, if it is meant for a certain one.
@@ -116,13 +124,17 @@ fn addressed_execution(body: &MessageBody) -> Option<ExecutionId> {
     }
 }
 
-fn interpret_start(execution: &Execution, registry: &Registry, start: StartInstance) -> Meaning {
+fn interpret_start(
+    execution: &Execution,
+    registry: &Registry,
+    start: StartInstance,
+) -> Result<Meaning, ExecutionFault> {
     if let Some(identity) = execution.identity() {
-        return if start.parent.is_some() && start.parent == identity.parent {
-            Meaning::Nothing("started_already")
-        } else {
-            Meaning::StartRefused(start)
-        };
+        let is_repeated = start.parent.is_some() && start.parent == identity.parent;
+        return Ok(match is_repeated {
+            true => Meaning::Nothing("started_already"),
+            false => Meaning::StartRefused(start),
+        });
     }
     let version = start
         .version
@@ -130,16 +142,19 @@ fn interpret_start(execution: &Execution, registry: &Registry, start: StartInsta
         .or_else(|| registry.newest_version(&start.name));
     match version {
         Some(version) if registry.orchestration(&start.name, &version).is_some() => {
-            Meaning::Input(Event::OrchestrationStarted {
+            Ok(Meaning::Input(Event::OrchestrationStarted {
                 event_id: EventId::UNASSIGNED,
                 name: start.name,
                 version,
                 input: start.input,
                 parent: start.parent,
                 carried: Carried::default(),
-            })
+            }))
         }
-        _ => Meaning::NotRegistered(start),
+        _ => Err(ExecutionFault::NotRegistered {
+            name: start.name,
+            version: start.version.unwrap_or_else(|| Version::from("(any)")),
+        }),
     }
 }
 

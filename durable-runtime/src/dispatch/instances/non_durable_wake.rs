@@ -6,22 +6,21 @@ use durable_core::provider::{Message, MessageBody, OutgoingMessage, ProviderErro
 use durable_core::{Failure, FailureKind, InstanceId, MessageId};
 use tokio::sync::mpsc;
 
-use super::load;
-use super::outcome;
-use super::wait::{self, Backoff};
+use super::{load, stop};
+use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
 use crate::options::FaultPolicy;
 
 /// Stops what is reported until the session ends.
-pub(crate) async fn serve_foreign_wakes(
+pub(crate) async fn serve_non_durable_wakes(
     node: Arc<Node>,
-    mut foreign_wakes: mpsc::UnboundedReceiver<InstanceId>,
+    mut non_durable_wakes: mpsc::UnboundedReceiver<InstanceId>,
 ) {
     loop {
         let instance = tokio::select! {
             biased;
             () = node.ended.cancelled() => return,
-            instance = foreign_wakes.recv() => match instance {
+            instance = non_durable_wakes.recv() => match instance {
                 Some(instance) => instance,
                 None => return,
             },
@@ -35,7 +34,7 @@ pub(crate) async fn serve_foreign_wakes(
         )
         .not_retryable();
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
-        outcome::count(&failure);
+        stop::count(&failure);
         match node.options.fault_policy {
             FaultPolicy::Suspend => suspend(&node, &instance, &failure).await,
             FaultPolicy::Terminate => terminate(&node, &instance, &failure).await,
@@ -43,7 +42,7 @@ pub(crate) async fn serve_foreign_wakes(
     }
 }
 
-/// Suspends an instance whoever holds it.
+/// Suspends an instance, also one that another node holds.
 pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failure) {
     let mut backoff = Backoff::default();
     loop {
@@ -56,8 +55,8 @@ pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failur
     }
 }
 
-/// Lets a suspended instance come to its hard stop. Whoever asks for one resumes the
-/// instance afterwards; if that was before it was suspended, nobody else does.
+/// Lets a suspended instance come to its hard stop. The client that asks for one resumes
+/// the instance afterwards; if that was before it was suspended, this node must.
 pub(super) async fn resume_to_end(node: &Node, instance: &InstanceId) {
     if load::requested_end(node, instance).await.is_none() {
         return;
@@ -72,10 +71,10 @@ pub(super) async fn resume_to_end(node: &Node, instance: &InstanceId) {
     }
 }
 
-/// Ends an instance whoever holds it.
+/// Terminates an instance, also one that another node holds.
 async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
     let message = Message {
-        message_id: MessageId::from(format!("{instance}/foreign-wait")),
+        message_id: MessageId::from(format!("{instance}/non-durable-wait")),
         body: MessageBody::Terminate {
             failure: failure.clone(),
         },

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The activities that run on this node.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningActivities {
     activities: Mutex<HashMap<WorkKey, Attempted>>,
 }
 
@@ -19,14 +19,14 @@ struct Attempted {
     cancellation: CancellationToken,
 }
 
-impl Running {
+impl RunningActivities {
     fn activities(&self) -> MutexGuard<'_, HashMap<WorkKey, Attempted>> {
         self.activities
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An attempt begins; this is how it is told that nobody waits any more.
+    /// An attempt begins; this token cancels it.
     pub(crate) fn began(&self, lease: &WorkLease, cancellation: CancellationToken) {
         let attempted = Attempted {
             token: lease.token,
@@ -44,7 +44,7 @@ impl Running {
         }
     }
 
-    /// Nobody waits for these activities any more.
+    /// Cancels these activities: their instances no longer wait for them.
     pub(crate) fn cancel<'a>(&self, keys: impl IntoIterator<Item = &'a WorkKey>) {
         let activities = self.activities();
         let cancelled: Vec<CancellationToken> = keys
@@ -55,7 +55,7 @@ impl Running {
         cancelled.iter().for_each(CancellationToken::cancel);
     }
 
-    /// Nobody waits for any activity of this instance any more.
+    /// Cancels all activities of this instance.
     pub(crate) fn cancel_all_of(&self, instance: &InstanceId) {
         let keys: Vec<WorkKey> = self
             .activities()

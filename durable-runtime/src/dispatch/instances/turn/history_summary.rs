@@ -7,10 +7,10 @@ use durable_core::{Event, EventId, HistoryEntry, InstanceId, Parent};
 
 /// The part of a history that outlives its code.
 #[derive(Debug, Default)]
-pub(crate) struct Past {
-    /// Who waits for the instance.
+pub(crate) struct HistorySummary {
+    /// The instance that waits for the result.
     pub(crate) parent: Option<Parent>,
-    /// Children that have not answered.
+    /// Children whose results have not come.
     pub(crate) children: BTreeMap<EventId, InstanceId>,
     /// The time of the last entry.
     pub(crate) last_recorded_ms: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Past {
     pub(crate) has_ended: bool,
 }
 
-impl Past {
+impl HistorySummary {
     pub(crate) fn note(&mut self, entry: &HistoryEntry) {
         self.last_recorded_ms = entry.recorded_at_ms;
         self.has_ended = entry.event.is_terminal();

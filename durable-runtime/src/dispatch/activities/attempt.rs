@@ -6,42 +6,42 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use durable_core::provider::ClaimedWork;
+use durable_core::provider::{ClaimedWork, WorkResult};
 use durable_core::{Failure, FailureKind, Payload};
 use tokio_util::sync::CancellationToken;
 
-use super::hand_backs::HandedBack;
+use super::retry;
 use crate::activity::{ActivityContext, Attempt};
+use crate::dispatch::missing_code::BackoffKey;
 use crate::execution::panic_message;
 use crate::node::Node;
 use crate::payload;
 use crate::registry::CodeFuture;
-use crate::retry::{self, Verdict};
 
-/// Runs one attempt and judges it.
+/// Runs one attempt; what becomes of the work item.
 pub(super) async fn attempt(
     node: &Node,
     claimed: &ClaimedWork,
     cancellation: CancellationToken,
-) -> Verdict {
+) -> WorkResult {
     let now_ms = node.store_now_ms();
     if claimed.crashes >= node.options.max_crashes {
         return retry::poisoned(claimed);
     }
     if let Some(failure) = retry::expired(&claimed.item, now_ms) {
-        return Verdict::Finished(Err(failure));
+        return WorkResult::Finished(Err(failure));
     }
     let Some(code) = node.registry.activity(&claimed.item.name) else {
-        return hand_back(node, claimed, "this node does not know the activity");
+        return release_for_others(node, claimed, "this node does not know the activity");
     };
     let (mut input, mut heartbeat) = (claimed.item.input.clone(), claimed.heartbeat.clone());
     let decoded = node.coding.decode(&mut input);
     if let Err(error) = decoded.and_then(|()| node.coding.decode(&mut heartbeat)) {
         let reason = format!("this node cannot read what is stored: {error}");
-        return hand_back(node, claimed, &reason);
+        return release_for_others(node, claimed, &reason);
     }
-    let work = HandedBack::Work(claimed.lease.key.clone());
-    node.hand_backs.forget(&work);
+    let work = BackoffKey::Work(claimed.lease.key.clone());
+    node.missing_code.forget(&work);
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
         lease: claimed.lease.clone(),
@@ -56,7 +56,7 @@ pub(super) async fn attempt(
     let limit = retry::attempt_limit(&claimed.item, now_ms);
     let result = tokio::select! {
         biased;
-        () = node.ended.cancelled() => return Verdict::HandBack { not_before_ms: None },
+        () = node.ended.cancelled() => return WorkResult::HandedBack { not_before_ms: None },
         result = work => result,
         () = sleep_or_never(node, limit) => {
             cancellation.cancel();
@@ -68,13 +68,13 @@ pub(super) async fn attempt(
 }
 
 /// Another node may be able to run it, or this one later.
-fn hand_back(node: &Node, claimed: &ClaimedWork, reason: &str) -> Verdict {
+fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkResult {
     let key = claimed.lease.key.clone();
     tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
     let not_before_ms = node
-        .hand_backs
-        .next(HandedBack::Work(key), node.store_now_ms());
-    Verdict::HandBack {
+        .missing_code
+        .next(BackoffKey::Work(key), node.store_now_ms());
+    WorkResult::HandedBack {
         not_before_ms: Some(not_before_ms),
     }
 }

@@ -3,9 +3,8 @@
 use durable_core::{EventId, ExecutionId, InstanceId};
 
 use super::load;
-use crate::execution::{Execution, Fault};
+use crate::execution::{Execution, ExecutionFault, LiveExecution};
 use crate::node::Node;
-use crate::turn::Live;
 
 /// What is to be replayed after the next commit.
 #[derive(Debug, Default)]
@@ -42,7 +41,11 @@ impl Verification {
 
     /// Replays what was committed after turns 1, 2, 4, 8, … and at an execution's
     /// end.
-    pub(super) async fn verify(&mut self, node: &Node, live: &mut Live) -> Result<(), Fault> {
+    pub(super) async fn verify(
+        &mut self,
+        node: &Node,
+        live: &mut LiveExecution,
+    ) -> Result<(), ExecutionFault> {
         let mut reached = std::mem::take(&mut self.ended);
         let is_new = std::mem::replace(&mut self.turns, live.turns) != live.turns;
         if !node.options.verify_replay {
@@ -60,8 +63,8 @@ impl Verification {
 
 /// Whether the stored history of an execution replays with the code at hand.
 /// Recorded side effects are not executed.
-async fn replays(node: &Node, reached: Reached) -> Result<(), Fault> {
-    let mut copy = Live::new(Execution::new(
+async fn replays(node: &Node, reached: Reached) -> Result<(), ExecutionFault> {
+    let mut copy = LiveExecution::new(Execution::new(
         reached.instance,
         reached.execution_id,
         node.registry.clone(),
@@ -71,7 +74,7 @@ async fn replays(node: &Node, reached: Reached) -> Result<(), Fault> {
     let live = reached.last_event_id;
     match load::replay(node, &mut copy, Some(live)).await {
         Ok(_) => check_tail(live, &copy.execution),
-        Err(fault @ (Fault::Provider(_) | Fault::Unreadable(_))) => {
+        Err(fault @ (ExecutionFault::Provider(_) | ExecutionFault::Unreadable(_))) => {
             tracing::warn!(%fault, "a turn could not be verified");
             Ok(())
         }
@@ -81,11 +84,11 @@ async fn replays(node: &Node, reached: Reached) -> Result<(), Fault> {
 
 /// The copy appends nothing: live code and replay did the same. A history that is
 /// shorter than what was committed was purged meanwhile, and says nothing.
-fn check_tail(live: EventId, copy: &Execution) -> Result<(), Fault> {
+fn check_tail(live: EventId, copy: &Execution) -> Result<(), ExecutionFault> {
     let replayed = copy.last_event_id();
     if replayed <= live {
         Ok(())
     } else {
-        Err(Fault::Diverged { live, replayed })
+        Err(ExecutionFault::Diverged { live, replayed })
     }
 }

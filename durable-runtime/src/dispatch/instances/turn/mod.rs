@@ -1,39 +1,52 @@
-//! A turn of a held instance: what arrived, step by step, and its commit.
+//! A turn: messages in, one commit out.
+//!
+//! Each message is one step: it is appended as an input, the code runs to its
+//! rest, its outputs are appended, and only then the next message is taken. What
+//! a step emitted becomes part of the commit when the step is whole; a step that
+//! fails leaves nothing.
 
-use durable_core::provider::{Claim, ClaimedWork, NextExecution};
-use durable_core::{Delivery, Event, Version};
+mod batch;
+mod created;
+mod history_summary;
+mod messages;
+
+use durable_core::provider::{Claim, ClaimedWork, InstanceUpdate, NextExecution, TurnCommit};
+use durable_core::{Delivery, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
-use super::holding::{Hold, Holding, Lost};
-use super::outcome::Stop;
-use super::{activity, load};
-use crate::execution::{Fault, Rest};
-use crate::interpret::{Meaning, interpret};
-use crate::turn::{Arrival, Batch, Header, Live};
+use super::instance_task::{InstanceTask, LeaseState, Lost};
+use super::interpret::{Meaning, interpret};
+use super::stop::Stop;
+use super::{Incoming, load};
+use crate::dispatch::activities;
+use crate::execution::{ExecutionFault, LiveExecution, Rest};
 
-/// How many arrivals one turn takes at most.
-const TURN_ARRIVALS: usize = 256;
+pub(super) use batch::{Batch, Tail};
+pub(super) use history_summary::HistorySummary;
+
+/// How many steps one turn has at most.
+const MAX_STEPS: usize = 256;
 
 /// Whether a commit keeps the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     /// The turn goes on.
     Always,
-    /// If something of the instance runs here, or more has arrived.
+    /// If activities of the instance run on this node, or more has come in.
     IfUseful,
 }
 
-impl Holding {
-    /// One turn: what arrived, step by step, and its commit.
-    pub(super) async fn turn(&mut self, live: &mut Live, rest: Rest) -> Result<(), Lost> {
+impl InstanceTask {
+    /// One turn: what came in, step by step, and its commit.
+    pub(super) async fn turn(&mut self, live: &mut LiveExecution, rest: Rest) -> Result<(), Lost> {
         let mut batch = self.new_batch();
         self.finish_step(live, &mut batch, Ok(rest)).await?;
-        for _ in 0..TURN_ARRIVALS {
-            let Some(arrival) = self.arrivals.pop_front() else {
+        for _ in 0..MAX_STEPS {
+            let Some(incoming) = self.incoming.pop_front() else {
                 break;
             };
-            let rest = self.begin_step(live, &mut batch, arrival);
+            let rest = self.begin_step(live, &mut batch, incoming);
             self.finish_step(live, &mut batch, rest).await?;
         }
         if batch.is_empty() && !self.must_run {
@@ -44,37 +57,32 @@ impl Holding {
         self.commit(&mut batch, Keep::IfUseful).await
     }
 
-    /// Begins a step: one arrival as an input, then everything the code does with it.
-    /// An arrival that means nothing leaves the code at its rest; one that cannot be
-    /// dealt with waits again.
+    /// Begins a step: one input, then everything the code does with it. What means
+    /// nothing leaves the code at its rest; what this node cannot handle waits again.
     fn begin_step(
         &mut self,
-        live: &mut Live,
+        live: &mut LiveExecution,
         batch: &mut Batch,
-        arrival: Arrival,
-    ) -> Result<Rest, Fault> {
-        if let Arrival::Result(result) = &arrival {
+        incoming: Incoming,
+    ) -> Result<Rest, ExecutionFault> {
+        if let Incoming::Result(result) = &incoming {
             self.local_work.remove(&result.lease.key);
         }
-        let rest = match interpret(&live.execution, &self.node.registry, &arrival) {
-            Meaning::Input(event) => deliver(live, event, self.node.store_now_ms()),
-            Meaning::Nothing(reason) => {
+        let rest = match interpret(&live.execution, &self.node.registry, &incoming) {
+            Ok(Meaning::Input(event)) => deliver(live, event, self.node.store_now_ms()),
+            Ok(Meaning::Nothing(reason)) => {
                 dropped(reason);
                 Ok(Rest::Quiet)
             }
-            Meaning::StartRefused(start) => {
+            Ok(Meaning::StartRefused(start)) => {
                 batch.refuse_start(&start);
                 Ok(Rest::Quiet)
             }
-            Meaning::NotRegistered(start) => Err(Fault::NotRegistered {
-                name: start.name,
-                version: start.version.unwrap_or_else(|| Version::from("(any)")),
-            }),
-            Meaning::Unreadable(error) => Err(Fault::Unreadable(error)),
+            Err(fault) => Err(fault),
         };
         match rest {
-            Ok(_) => batch.consume(arrival),
-            Err(_) => self.arrivals.push_front(arrival),
+            Ok(_) => batch.consume(incoming),
+            Err(_) => self.incoming.push_front(incoming),
         }
         rest
     }
@@ -83,9 +91,9 @@ impl Holding {
     /// is stored, and an execution that continues as new begins its next one.
     async fn finish_step(
         &mut self,
-        live: &mut Live,
+        live: &mut LiveExecution,
         batch: &mut Batch,
-        mut rest: Result<Rest, Fault>,
+        mut rest: Result<Rest, ExecutionFault>,
     ) -> Result<(), Lost> {
         loop {
             rest = match rest {
@@ -125,7 +133,11 @@ impl Holding {
     }
 
     /// Starts the next execution in the place of the one that continued as new.
-    fn begin_next(&mut self, live: &mut Live, batch: &mut Batch) -> Result<Rest, Fault> {
+    fn begin_next(
+        &mut self,
+        live: &mut LiveExecution,
+        batch: &mut Batch,
+    ) -> Result<Rest, ExecutionFault> {
         let Some(start) = live.execution.take_next_start() else {
             return Ok(Rest::Quiet);
         };
@@ -156,10 +168,10 @@ impl Holding {
         Ok(())
     }
 
-    /// A turn that never comes to rest must not keep a hard stop waiting: the
-    /// instance is handed out anew.
+    /// A turn that never comes to rest must not keep a hard stop waiting: the node
+    /// claims the instance anew.
     fn is_to_end(&mut self) -> bool {
-        !self.no_arrivals() && self.has_started() && self.requested_end().is_some()
+        !self.has_nothing_incoming() && self.has_started() && self.requested_end().is_some()
     }
 
     async fn commit(&mut self, batch: &mut Batch, keep: Keep) -> Result<(), Lost> {
@@ -171,23 +183,24 @@ impl Holding {
         let keep_lease = match keep {
             Keep::Always => true,
             Keep::IfUseful => {
-                let is_useful =
-                    !slots.is_empty() || !self.local_work.is_empty() || !self.no_arrivals();
+                let is_useful = !slots.is_empty()
+                    || !self.local_work.is_empty()
+                    || !self.has_nothing_incoming();
                 !is_over && is_useful
             }
         };
         let cancelled = batch.cancelled_work().to_vec();
-        let header = self.header(keep_lease, slots.len());
-        let commit_id = header.commit_id;
-        let (turn, results) = batch.take().into_commit(header);
-        let tail = self.tail.after(&turn);
+        let (turn, results) = batch
+            .take()
+            .into_commit(self.empty_commit(keep_lease, slots.len()));
+        let (tail, commit_id) = (self.tail.after(&turn), turn.commit_id);
         match commit(&self.node, &turn).await {
             Ok(committed) => {
                 self.tail = tail;
                 self.last_commit_id = Some(commit_id);
                 self.must_run = keep == Keep::Always;
                 if !keep_lease {
-                    self.hold = Hold::Free;
+                    self.lease_state = LeaseState::Released;
                 }
                 if committed.has_messages {
                     self.node.look_again.notify_one();
@@ -215,11 +228,24 @@ impl Holding {
         }
     }
 
-    pub(super) fn header(&self, keep_lease: bool, claim: usize) -> Header {
-        Header {
+    /// A commit from the current tail that changes nothing, and claims up to this many
+    /// work items.
+    pub(super) fn empty_commit(&self, keep_lease: bool, claim: usize) -> TurnCommit {
+        TurnCommit {
             commit_id: self.node.next_commit_id(),
             lease: self.lease.clone(),
-            tail: self.tail,
+            execution_id: self.tail.execution_id,
+            expected_last_event_id: self.tail.last_event_id,
+            events: Vec::new(),
+            next_execution: None,
+            consumed: Vec::new(),
+            finished_work: Vec::new(),
+            new_work: Vec::new(),
+            cancelled_work: Vec::new(),
+            new_timers: Vec::new(),
+            cancelled_timers: Vec::new(),
+            new_messages: Vec::new(),
+            update: InstanceUpdate::default(),
             keep_lease,
             claim: Claim {
                 max: claim,
@@ -244,13 +270,13 @@ impl Holding {
             if claimed.lease.key.instance == self.lease.instance {
                 self.local_work.insert(claimed.lease.key.clone());
             }
-            activity::begin(&self.node, claimed, slot);
+            activities::begin(&self.node, claimed, slot);
         }
     }
 }
 
 /// Gives the code an input, and drives it to where it rests.
-fn deliver(live: &mut Live, event: Event, now_ms: u64) -> Result<Rest, Fault> {
+fn deliver(live: &mut LiveExecution, event: Event, now_ms: u64) -> Result<Rest, ExecutionFault> {
     match live.execution.deliver(event, now_ms)? {
         Delivery::Accepted => live.execution.drive(),
         Delivery::Dropped(reason) => {

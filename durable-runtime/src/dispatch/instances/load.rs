@@ -5,26 +5,27 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 
+use super::Incoming;
 use super::cache::CachedExecution;
-use super::wait::{self, Backoff};
-use crate::execution::{Execution, Fault, Replayed, Rest};
+use super::turn::{HistorySummary, Tail};
+use crate::dispatch::wait::{self, Backoff};
+use crate::execution::{Execution, ExecutionFault, LiveExecution, ReplayProgress, Rest};
 use crate::node::Node;
-use crate::turn::{Arrival, Live, Past, Tail};
 
 /// How many entries are read at once.
 const PAGE: usize = 1_000;
 
-/// What an instance that was handed out turned out to be.
+/// What a claimed instance turned out to be.
 pub(super) enum Loaded {
     /// An execution that is up to date with the store, and how its last step rests:
     /// a side effect may be waiting for the go-ahead.
-    Live(Box<Live>, Rest),
-    /// It has ended: its code is not run again, whatever arrives.
+    Live(Box<LiveExecution>, Rest),
+    /// It has ended: its code is not run again.
     Ended(Box<InstanceRecord>),
 }
 
-/// The execution of an instance that was handed out.
-pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, Fault> {
+/// The execution of a claimed instance.
+pub(super) async fn load(node: &Node, ready: &ReadyInstance) -> Result<Loaded, ExecutionFault> {
     let instance = &ready.lease.instance;
     if let Some(cached) = node.cache.take(instance)
         && is_valid(&cached, ready)
@@ -62,8 +63,8 @@ pub(super) async fn ended(node: &Node, instance: &InstanceId) -> Option<Instance
 }
 
 /// A hard stop that waits in the inbox of an instance, wherever in it: of a long one
-/// only the beginning is handed out. Storage errors are waited out.
-pub(super) async fn requested_end(node: &Node, instance: &InstanceId) -> Option<Arrival> {
+/// only the beginning comes with a claim. Storage errors are waited out.
+pub(super) async fn requested_end(node: &Node, instance: &InstanceId) -> Option<Incoming> {
     let mut backoff = Backoff::default();
     loop {
         match find_end(node, instance).await {
@@ -80,7 +81,7 @@ pub(super) async fn requested_end(node: &Node, instance: &InstanceId) -> Option<
 }
 
 /// What came before the start of an execution was meant for the one before it.
-async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Arrival>, ProviderError> {
+async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Incoming>, ProviderError> {
     let Some(record) = node.provider.instance(instance).await? else {
         return Ok(None);
     };
@@ -93,7 +94,7 @@ async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Arrival>,
             match delivered.message.body {
                 MessageBody::Start(_) => is_meant = true,
                 MessageBody::Terminate { .. } if is_meant => {
-                    return Ok(Some(Arrival::of(delivered, &node.coding)));
+                    return Ok(Some(Incoming::of(delivered, &node.coding)));
                 }
                 _ => {}
             }
@@ -113,31 +114,35 @@ fn is_valid(cached: &CachedExecution, ready: &ReadyInstance) -> bool {
 }
 
 /// An execution before its first event.
-pub(super) fn new_live(node: &Node, instance: &InstanceId, execution_id: ExecutionId) -> Live {
-    Live::new(Execution::new(
+pub(super) fn new_live(
+    node: &Node,
+    instance: &InstanceId,
+    execution_id: ExecutionId,
+) -> LiveExecution {
+    LiveExecution::new(Execution::new(
         instance.clone(),
         execution_id,
         node.registry.clone(),
         node.settings.clone(),
-        Some(node.foreign_wakes.clone()),
+        Some(node.non_durable_wakes.clone()),
     ))
 }
 
 /// Replays what the store has of an execution, up to this event if one is given.
 pub(super) async fn replay(
     node: &Node,
-    live: &mut Live,
+    live: &mut LiveExecution,
     up_to: Option<EventId>,
-) -> Result<Rest, Fault> {
+) -> Result<Rest, ExecutionFault> {
     let instance = live.execution.instance().clone();
     let execution_id = live.execution.execution_id();
     let mut after = EventId::UNASSIGNED;
     let mut is_complete = false;
     loop {
         match live.execution.replay()? {
-            Replayed::UpToDate(rest) => return Ok(rest),
-            Replayed::NeedsHistory if is_complete => live.execution.end_of_history(),
-            Replayed::NeedsHistory => {
+            ReplayProgress::UpToDate(rest) => return Ok(rest),
+            ReplayProgress::NeedsHistory if is_complete => live.execution.end_of_history(),
+            ReplayProgress::NeedsHistory => {
                 let mut page = node
                     .provider
                     .history(&instance, execution_id, after, PAGE)
@@ -160,28 +165,32 @@ pub(super) async fn replay(
 
 /// What the stored history of an execution says without its code. Storage errors
 /// are waited out; what cannot be read is left out.
-pub(super) async fn past(node: &Node, instance: &InstanceId, tail: Tail) -> Past {
+pub(super) async fn history_summary(
+    node: &Node,
+    instance: &InstanceId,
+    tail: Tail,
+) -> HistorySummary {
     let mut backoff = Backoff::default();
     loop {
-        match read_past(&*node.provider, instance, tail).await {
-            Ok(past) => return past,
+        match read_summary(&*node.provider, instance, tail).await {
+            Ok(summary) => return summary,
             Err(error) if wait::is_passing(&error) && !node.ended.is_cancelled() => {
                 wait::out_error(node, &mut backoff, &error).await;
             }
             Err(error) => {
                 tracing::warn!(%instance, %error, "a history could not be read to its end");
-                return known_past(&*node.provider, instance).await;
+                return recorded_summary(&*node.provider, instance).await;
             }
         }
     }
 }
 
-async fn read_past(
+async fn read_summary(
     provider: &dyn Provider,
     instance: &InstanceId,
     tail: Tail,
-) -> Result<Past, ProviderError> {
-    let mut past = Past::default();
+) -> Result<HistorySummary, ProviderError> {
+    let mut summary = HistorySummary::default();
     let mut after = EventId::UNASSIGNED;
     while after < tail.last_event_id {
         let page = provider
@@ -191,16 +200,16 @@ async fn read_past(
             break;
         };
         after = last.event_id();
-        page.entries.iter().for_each(|entry| past.note(entry));
+        page.entries.iter().for_each(|entry| summary.note(entry));
     }
-    Ok(past)
+    Ok(summary)
 }
 
 /// What is known of an instance whose history cannot be read.
-async fn known_past(provider: &dyn Provider, instance: &InstanceId) -> Past {
+async fn recorded_summary(provider: &dyn Provider, instance: &InstanceId) -> HistorySummary {
     let record = provider.instance(instance).await.ok().flatten();
-    Past {
+    HistorySummary {
         parent: record.and_then(|record| record.parent),
-        ..Past::default()
+        ..HistorySummary::default()
     }
 }

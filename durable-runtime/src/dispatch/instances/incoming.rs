@@ -1,28 +1,14 @@
-//! A turn: messages in, one commit out.
-//!
-//! Each message is one step: it is appended as an input, the code runs to its
-//! rest, its outputs are appended, and only then the next message is taken. What
-//! a step emitted becomes part of the commit when the step is whole; a step that
-//! fails leaves nothing.
+//! What reaches an instance: messages of its inbox, and results of activities that ran
+//! on this node.
 
-mod batch;
-mod fresh;
-mod live;
-mod messages;
-mod past;
-
-use durable_core::provider::{InboxMessage, MessageBody, WorkKey, WorkLease};
+use durable_core::provider::{InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease};
 use durable_core::{Failure, Payload};
 
 use crate::coding::{Coding, PayloadCodecError};
 
-pub(crate) use batch::{Batch, Header, Tail};
-pub(crate) use live::Live;
-pub(crate) use past::Past;
-
 /// Something that reached an instance.
 #[derive(Debug, Clone)]
-pub(crate) enum Arrival {
+pub(crate) enum Incoming {
     /// A message from the inbox.
     Message(InboxMessage),
     /// A message from the inbox that this node cannot decode.
@@ -34,7 +20,7 @@ pub(crate) enum Arrival {
     Settled(WorkKey),
 }
 
-impl Arrival {
+impl Incoming {
     /// A message as the store gave it.
     pub(crate) fn of(mut delivered: InboxMessage, coding: &Coding) -> Self {
         match coding.decode(&mut delivered.message) {
@@ -55,6 +41,22 @@ impl Arrival {
             Self::Result(_) | Self::Settled(_) => None,
         }
     }
+
+    /// The start, if it is one.
+    pub(crate) fn start(&self) -> Option<&StartInstance> {
+        match self.body()? {
+            MessageBody::Start(start) => Some(start),
+            _ => None,
+        }
+    }
+
+    /// What the instance is to be terminated with, if this is a hard stop.
+    pub(crate) fn termination(&self) -> Option<&Failure> {
+        match self.body()? {
+            MessageBody::Terminate { failure } => Some(failure),
+            _ => None,
+        }
+    }
 }
 
 /// A message that this node cannot decode, and why.
@@ -64,8 +66,8 @@ pub(crate) struct UnreadableMessage {
     pub(crate) error: PayloadCodecError,
 }
 
-/// The result of an activity that travels in memory. Until it is committed its
-/// work item stays in this session's hands.
+/// The result of an activity that travels in memory. Until it is committed this
+/// session keeps the lease of the work item.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalResult {
     pub(crate) lease: WorkLease,

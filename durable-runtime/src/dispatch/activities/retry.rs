@@ -2,55 +2,40 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{ClaimedWork, WorkItem};
+use durable_core::provider::{ClaimedWork, WorkItem, WorkResult};
 use durable_core::{Failure, FailureKind, Payload};
 
-/// What becomes of a work item after an attempt.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It is done, one way or the other.
-    Finished(Result<Payload, Failure>),
-    /// It is tried again.
-    Retry { not_before_ms: u64 },
-    /// It was not tried here.
-    HandBack { not_before_ms: Option<u64> },
-    /// It is set aside.
-    Poisoned(Failure),
-}
-
-impl Verdict {
-    /// A short word for it, for metrics.
-    pub(crate) const fn label(&self) -> &'static str {
-        match self {
-            Self::Finished(Ok(_)) => "completed",
-            Self::Finished(Err(_)) => "failed",
-            Self::Retry { .. } => "retry",
-            Self::HandBack { .. } => "handed_back",
-            Self::Poisoned(_) => "poisoned",
-        }
+/// The label of an attempt's end in the metrics.
+pub(super) const fn label(result: &WorkResult) -> &'static str {
+    match result {
+        WorkResult::Finished(Ok(_)) => "completed",
+        WorkResult::Finished(Err(_)) => "failed",
+        WorkResult::Retry { .. } => "retry",
+        WorkResult::HandedBack { .. } => "handed_back",
+        WorkResult::Poisoned(_) => "poisoned",
     }
 }
 
-/// Judges the result of an attempt.
-pub(crate) fn judge(
+/// What becomes of the work item after an attempt with this result.
+pub(super) fn judge(
     claimed: &ClaimedWork,
     result: Result<Payload, Failure>,
     now_ms: u64,
-) -> Verdict {
+) -> WorkResult {
     let failure = match result {
-        Ok(value) => return Verdict::Finished(Ok(value)),
+        Ok(value) => return WorkResult::Finished(Ok(value)),
         Err(failure) => failure,
     };
     let policy = &claimed.item.options.retry;
     if !failure.retryable || claimed.attempt >= policy.max_attempts {
-        return Verdict::Finished(Err(failure));
+        return WorkResult::Finished(Err(failure));
     }
     let backoff_ms = policy.backoff_ms(claimed.attempt);
     let jitter_ms = jitter(claimed, backoff_ms, policy.jitter_percent);
     let not_before_ms = now_ms.saturating_add(backoff_ms - jitter_ms);
     match deadline_ms(&claimed.item) {
-        Some(deadline) if not_before_ms >= deadline => Verdict::Finished(Err(failure)),
-        _ => Verdict::Retry { not_before_ms },
+        Some(deadline) if not_before_ms >= deadline => WorkResult::Finished(Err(failure)),
+        _ => WorkResult::Retry { not_before_ms },
     }
 }
 
@@ -69,7 +54,7 @@ fn jitter(claimed: &ClaimedWork, backoff_ms: u64, percent: u32) -> u64 {
 }
 
 /// How long this attempt may take.
-pub(crate) fn attempt_limit(item: &WorkItem, now_ms: u64) -> Option<Duration> {
+pub(super) fn attempt_limit(item: &WorkItem, now_ms: u64) -> Option<Duration> {
     let rest = deadline_ms(item).map(|deadline| deadline.saturating_sub(now_ms));
     let limit = match (item.options.attempt_timeout_ms, rest) {
         (Some(attempt), Some(rest)) => attempt.min(rest),
@@ -84,13 +69,13 @@ fn deadline_ms(item: &WorkItem) -> Option<u64> {
 }
 
 /// The failure of a call whose time is up before this attempt has begun.
-pub(crate) fn expired(item: &WorkItem, now_ms: u64) -> Option<Failure> {
+pub(super) fn expired(item: &WorkItem, now_ms: u64) -> Option<Failure> {
     let is_expired = deadline_ms(item).is_some_and(|deadline| now_ms >= deadline);
     is_expired.then(|| timeout(item))
 }
 
 /// The failure of an attempt that took too long.
-pub(crate) fn timeout(item: &WorkItem) -> Failure {
+pub(super) fn timeout(item: &WorkItem) -> Failure {
     let bound = |bound: Option<u64>, what| {
         bound.map(|bound_ms| format!("{:?} {what}", Duration::from_millis(bound_ms)))
     };
@@ -110,8 +95,8 @@ pub(crate) fn timeout(item: &WorkItem) -> Failure {
 }
 
 /// An activity that took its worker down too often is set aside.
-pub(crate) fn poisoned(claimed: &ClaimedWork) -> Verdict {
-    Verdict::Poisoned(Failure::new(
+pub(super) fn poisoned(claimed: &ClaimedWork) -> WorkResult {
+    WorkResult::Poisoned(Failure::new(
         FailureKind::Poisoned,
         format!(
             "activity `{}` took its worker down {} times and is set aside: see the logs of the \

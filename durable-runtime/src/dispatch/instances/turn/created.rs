@@ -1,15 +1,15 @@
-//! What a turn creates, of which some is withdrawn before it is committed.
+//! What the events of a turn create, of which some is withdrawn before the commit.
 
 use durable_core::{EventId, ExecutionId};
 
 /// Things that events of a turn created, in the order of the events.
 #[derive(Debug)]
-pub(super) struct Fresh<T>(Vec<(Origin, Option<T>)>);
+pub(super) struct Created<T>(Vec<(Origin, Option<T>)>);
 
 /// The event that created a thing. It rises from one to the next.
 type Origin = (ExecutionId, EventId);
 
-impl<T> Fresh<T> {
+impl<T> Created<T> {
     /// Nothing was created.
     pub(super) fn none() -> Self {
         Self(Vec::new())
@@ -46,14 +46,14 @@ mod tests {
 
     #[test]
     fn what_is_withdrawn_is_gone_and_the_rest_keeps_its_order() {
-        let mut fresh = Fresh::none();
+        let mut created = Created::none();
         for (execution, event) in [(1, 3), (1, 7), (2, 2)] {
-            fresh.create(origin(execution, event), (execution, event));
+            created.create(origin(execution, event), (execution, event));
         }
-        assert!(fresh.withdraw(origin(1, 7)));
-        assert!(!fresh.withdraw(origin(1, 7)), "it is gone");
-        assert!(!fresh.withdraw(origin(1, 2)), "it never was there");
-        assert_eq!(fresh.iter().collect::<Vec<_>>(), [&(1, 3), &(2, 2)]);
-        assert_eq!(fresh.into_vec(), [(1, 3), (2, 2)]);
+        assert!(created.withdraw(origin(1, 7)));
+        assert!(!created.withdraw(origin(1, 7)), "it is gone");
+        assert!(!created.withdraw(origin(1, 2)), "it never was there");
+        assert_eq!(created.iter().collect::<Vec<_>>(), [&(1, 3), &(2, 2)]);
+        assert_eq!(created.into_vec(), [(1, 3), (2, 2)]);
     }
 }

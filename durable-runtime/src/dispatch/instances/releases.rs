@@ -1,14 +1,14 @@
-//! Leases on their way back to the store, many at a time.
+//! Releases leases, many at a time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use durable_core::provider::Release;
 use tokio::sync::Notify;
 
-use super::wait::{self, Backoff};
+use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
 
-/// Leases that are to be given back.
+/// Leases that are to be released.
 #[derive(Debug, Default)]
 pub(crate) struct Releases {
     waiting: Mutex<Vec<Release>>,
@@ -16,7 +16,7 @@ pub(crate) struct Releases {
 }
 
 impl Releases {
-    /// Gives a lease back soon, together with others.
+    /// Releases a lease soon, together with others.
     pub(crate) fn push(&self, release: Release) {
         self.waiting
             .lock()
@@ -30,7 +30,7 @@ impl Releases {
     }
 }
 
-/// Gives leases back until the session ends. What is left then goes with it.
+/// Releases leases until the session ends. What is left then goes with it.
 pub(crate) async fn serve_releases(node: Arc<Node>) {
     loop {
         tokio::select! {
@@ -38,11 +38,11 @@ pub(crate) async fn serve_releases(node: Arc<Node>) {
             () = node.ended.cancelled() => return,
             () = node.releases.wanted.notified() => {}
         }
-        give_back(&node, node.releases.take()).await;
+        release_all(&node, node.releases.take()).await;
     }
 }
 
-async fn give_back(node: &Node, releases: Vec<Release>) {
+async fn release_all(node: &Node, releases: Vec<Release>) {
     if releases.is_empty() {
         return;
     }
@@ -54,8 +54,8 @@ async fn give_back(node: &Node, releases: Vec<Release>) {
     {
         if !wait::is_passing(&error) {
             // The end of the session frees them, and others need not wait for it.
-            tracing::error!(%error, "leases could not be given back");
-            return node.doubt();
+            tracing::error!(%error, "leases could not be released");
+            return node.mark_session_uncertain();
         }
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
@@ -63,5 +63,5 @@ async fn give_back(node: &Node, releases: Vec<Release>) {
         }
     }
     let leases = releases.iter().map(|release| &release.lease);
-    leases.for_each(|lease| node.holders.let_go(lease));
+    leases.for_each(|lease| node.instance_tasks.released(lease));
 }

@@ -1,4 +1,4 @@
-//! The activity dispatcher: work is fetched, run, retried and settled.
+//! The activity dispatcher: claims work, runs it, and settles it with the store.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::attempt::attempt;
-use super::wait::{self, Backoff};
+use super::retry;
+use crate::dispatch::instances::{Incoming, LocalResult};
+use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
-use crate::retry::Verdict;
-use crate::turn::{Arrival, LocalResult};
 
 /// How many work items are fetched at once.
 const BATCH: usize = 64;
@@ -52,7 +52,7 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
     }
 }
 
-/// Places for as much work as may be fetched at once, at least one; `None` when
+/// Slots for as much work as may be fetched at once, at least one; `None` when
 /// the node drains.
 async fn free_slots(node: &Node) -> Option<Vec<OwnedSemaphorePermit>> {
     let first = tokio::select! {
@@ -70,7 +70,11 @@ async fn free_slots(node: &Node) -> Option<Vec<OwnedSemaphorePermit>> {
 }
 
 /// Runs claimed work in a task of its own.
-pub(super) fn begin(node: &Arc<Node>, claimed: ClaimedWork, slot: OwnedSemaphorePermit) {
+pub(in crate::dispatch) fn begin(
+    node: &Arc<Node>,
+    claimed: ClaimedWork,
+    slot: OwnedSemaphorePermit,
+) {
     let lease = claimed.lease.clone();
     let cancellation = node.ended.child_token();
     node.running.began(&lease, cancellation.clone());
@@ -97,21 +101,18 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
     );
     measure_wait(node, &claimed);
     let began = Instant::now();
-    let verdict = attempt(node, &claimed, cancellation).instrument(span).await;
-    metrics::counter!("durable_activities_total", "verdict" => verdict.label()).increment(1);
+    let result = attempt(node, &claimed, cancellation).instrument(span).await;
+    metrics::counter!("durable_activities_total", "verdict" => retry::label(&result)).increment(1);
     metrics::histogram!("durable_activity_seconds").record(began.elapsed());
-    let result = match verdict {
-        Verdict::Finished(result) => return finish(node, lease, result).await,
-        Verdict::Retry { not_before_ms } => WorkResult::Retry { not_before_ms },
-        Verdict::HandBack { not_before_ms } => WorkResult::HandedBack { not_before_ms },
-        Verdict::Poisoned(failure) => WorkResult::Poisoned(failure),
-    };
+    if let WorkResult::Finished(result) = result {
+        return finish(node, lease, result).await;
+    }
     let key = lease.key.clone();
     settle(node, vec![WorkSettlement { lease, result }]).await;
-    // Without a holder nobody waits for it.
+    // An instance without a task on this node does not wait for it.
     let _ = node
-        .holders
-        .forward(&key.instance.clone(), Arrival::Settled(key));
+        .instance_tasks
+        .forward(&key.instance.clone(), Incoming::Settled(key));
 }
 
 /// How long a call waited for its first attempt.
@@ -124,12 +125,12 @@ fn measure_wait(node: &Node, claimed: &ClaimedWork) {
     }
 }
 
-/// The result goes to the holder of the instance if this node holds it, else to
-/// its inbox.
+/// The result goes to the task of the instance if this node has one, else to the
+/// inbox.
 async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>) {
     let instance = lease.key.instance.clone();
-    let arrival = Arrival::Result(LocalResult { lease, result });
-    if let Err(Arrival::Result(unsent)) = node.holders.forward(&instance, arrival) {
+    let incoming = Incoming::Result(LocalResult { lease, result });
+    if let Err(Incoming::Result(unsent)) = node.instance_tasks.forward(&instance, incoming) {
         let settlement = WorkSettlement {
             lease: unsent.lease,
             result: WorkResult::Finished(unsent.result),
@@ -138,9 +139,9 @@ async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>)
     }
 }
 
-/// Gives work back to the store. A lease that is lost means that somebody else has
-/// it. It is seldom needed, so it takes no room in whoever calls it.
-pub(super) fn settle(
+/// Settles work with the store. A lost lease means that another session has the work.
+/// It is seldom needed, so it is boxed and takes no room in the futures that call it.
+pub(in crate::dispatch) fn settle(
     node: &Node,
     settlements: Vec<WorkSettlement>,
 ) -> Pin<Box<impl Future<Output = ()>>> {
@@ -179,9 +180,9 @@ async fn settle_refused(node: &Node, settlements: Vec<WorkSettlement>, error: &P
             .provider
             .settle_work(vec![WorkSettlement { lease, result }], now_ms);
         if let Err(error) = settled.await {
-            // The end of the session hands it out again.
+            // After the end of the session another one can claim the work.
             tracing::error!(%error, "a result could not be stored");
-            node.doubt();
+            node.mark_session_uncertain();
         }
     }
 }

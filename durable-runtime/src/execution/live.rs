@@ -1,14 +1,14 @@
-//! An execution in memory, and what it has asked of the world.
+//! An execution in memory, and its open activities and timers.
 
 use std::collections::BTreeSet;
 
 use durable_core::{CommandId, CommandNumbering, Event, EventId};
 
-use crate::execution::Execution;
+use super::Execution;
 
 /// An execution that is up to date with the store, or about to be.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct LiveExecution {
     pub(crate) execution: Execution,
     /// What is to be cleaned up when the execution ends.
     pub(crate) open: OpenOperations,
@@ -16,7 +16,7 @@ pub(crate) struct Live {
     pub(crate) turns: u64,
 }
 
-impl Live {
+impl LiveExecution {
     pub(crate) fn new(execution: Execution) -> Self {
         Self {
             execution,
@@ -35,7 +35,7 @@ impl Live {
 /// The activities and timers of an execution that have not come to an end.
 ///
 /// When an instance ends the store drops them; when it continues as new only the
-/// turn knows which ones nobody waits for any more.
+/// turn knows which ones are no longer waited for.
 #[derive(Debug, Default)]
 pub(crate) struct OpenOperations {
     activities: BTreeSet<EventId>,
@@ -87,12 +87,12 @@ impl OpenOperations {
         }
     }
 
-    /// The activities that nobody will wait for any more.
+    /// The activities whose results are no longer waited for.
     pub(crate) fn take_activities(&mut self) -> BTreeSet<EventId> {
         std::mem::take(&mut self.activities)
     }
 
-    /// The timers that nobody will wait for any more.
+    /// The timers that are no longer waited for.
     pub(crate) fn take_timers(&mut self) -> BTreeSet<EventId> {
         std::mem::take(&mut self.timers)
     }

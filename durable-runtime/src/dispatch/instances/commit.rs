@@ -1,16 +1,16 @@
-//! Sending a commit until the store has said what became of it.
+//! Sends a commit again until the store has said whether it was applied.
 
 use std::time::Instant;
 
 use durable_core::provider::{CommitOutcome, Committed, ProviderError, TurnCommit};
 
-use super::wait::{self, Backoff};
+use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
 
 /// Why a commit was not applied, as far as is known.
 #[derive(Debug)]
 pub(super) enum NotCommitted {
-    /// The instance is in other hands, or is not what we thought: drop the state.
+    /// The lease was lost, or the history has another tail: drop the execution.
     Lost,
     /// The session ended before the store said whether it was applied.
     Unknown,
@@ -37,7 +37,7 @@ pub(super) async fn commit(node: &Node, turn: &TurnCommit) -> Result<Committed, 
             Some(Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. })) => {
                 metrics::counter!("durable_commits_rejected_total").increment(1);
                 if may_be_applied && turn.claim.max > 0 {
-                    node.doubt();
+                    node.mark_session_uncertain();
                 }
                 return Err(NotCommitted::Lost);
             }

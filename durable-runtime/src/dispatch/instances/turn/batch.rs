@@ -4,16 +4,18 @@
 //! stays here until the commit that records it is applied.
 
 use durable_core::provider::{
-    Claim, CommitId, InboxSeq, InstanceStatus, InstanceUpdate, Lease, MessageBody, NextExecution,
-    OutgoingMessage, StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
+    InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NextExecution, OutgoingMessage,
+    StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
 };
 use durable_core::{
     CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
 };
 
-use super::fresh::Fresh;
+use super::HistorySummary;
+use super::created::Created;
 use super::messages::Source;
-use super::{Arrival, Live, LocalResult, Past};
+use crate::dispatch::instances::{Incoming, LocalResult};
+use crate::execution::LiveExecution;
 
 /// What a turn has gathered for its commit.
 #[derive(Debug)]
@@ -23,9 +25,9 @@ pub(crate) struct Batch {
     pub(crate) next_execution: Option<NextExecution>,
     consumed: Vec<InboxSeq>,
     results: Vec<LocalResult>,
-    new_work: Fresh<WorkItem>,
+    new_work: Created<WorkItem>,
     cancelled_work: Vec<WorkKey>,
-    new_timers: Fresh<Timer>,
+    new_timers: Created<Timer>,
     cancelled_timers: Vec<(ExecutionId, EventId)>,
     pub(super) new_messages: Vec<OutgoingMessage>,
     pub(crate) update: InstanceUpdate,
@@ -38,16 +40,6 @@ pub(crate) struct Tail {
     pub(crate) last_event_id: EventId,
 }
 
-/// What a commit is, besides what it changes.
-#[derive(Debug)]
-pub(crate) struct Header {
-    pub(crate) commit_id: CommitId,
-    pub(crate) lease: Lease,
-    pub(crate) tail: Tail,
-    pub(crate) keep_lease: bool,
-    pub(crate) claim: Claim,
-}
-
 impl Batch {
     pub(crate) fn new(instance: InstanceId) -> Self {
         Self {
@@ -56,9 +48,9 @@ impl Batch {
             next_execution: None,
             consumed: Vec::new(),
             results: Vec::new(),
-            new_work: Fresh::none(),
+            new_work: Created::none(),
             cancelled_work: Vec::new(),
-            new_timers: Fresh::none(),
+            new_timers: Created::none(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
             update: InstanceUpdate::default(),
@@ -99,19 +91,16 @@ impl Batch {
         queued.filter(|queue| queues.contains(queue)).count()
     }
 
-    /// Activities that nobody waits for any more.
+    /// Activities whose results the execution no longer waits for.
     pub(crate) fn cancelled_work(&self) -> &[WorkKey] {
         &self.cancelled_work
     }
 
-    /// The commit, and the results that stay in memory until it is applied.
-    pub(crate) fn into_commit(self, header: Header) -> (TurnCommit, Vec<LocalResult>) {
+    /// Puts what was gathered into a commit that changes nothing so far; answers with
+    /// the results that stay in memory until it is applied, too.
+    pub(crate) fn into_commit(self, empty: TurnCommit) -> (TurnCommit, Vec<LocalResult>) {
         let finished_work = self.results.iter().map(|done| done.lease.key.clone());
         let turn = TurnCommit {
-            commit_id: header.commit_id,
-            lease: header.lease,
-            execution_id: header.tail.execution_id,
-            expected_last_event_id: header.tail.last_event_id,
             events: self.events,
             next_execution: self.next_execution,
             consumed: self.consumed,
@@ -122,8 +111,7 @@ impl Batch {
             cancelled_timers: self.cancelled_timers,
             new_messages: self.new_messages,
             update: self.update,
-            keep_lease: header.keep_lease,
-            claim: header.claim,
+            ..empty
         };
         (turn, self.results)
     }
@@ -133,24 +121,24 @@ impl Batch {
         self.results
     }
 
-    /// The arrival was dealt with: it leaves the inbox, or its work its queue.
-    pub(crate) fn consume(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Message(message) => self.consumed.push(message.seq),
-            Arrival::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
-            Arrival::Result(result) => {
+    /// A step handled this: it leaves the inbox, or its work item the queue.
+    pub(crate) fn consume(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(message) => self.consumed.push(message.seq),
+            Incoming::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
+            Incoming::Result(result) => {
                 if self.results.capacity() == 0 {
                     // Most turns have one: room for that alone.
                     self.results.reserve_exact(1);
                 }
                 self.results.push(result);
             }
-            Arrival::Settled(_) => {}
+            Incoming::Settled(_) => {}
         }
     }
 
     /// Takes over what the execution appended, and what follows from it.
-    pub(crate) fn absorb(&mut self, live: &mut Live) {
+    pub(crate) fn absorb(&mut self, live: &mut LiveExecution) {
         let execution_id = live.execution.execution_id();
         let entries = live.execution.take_appended();
         for entry in &entries {
@@ -166,8 +154,8 @@ impl Batch {
         }
     }
 
-    /// What one event asks of the world.
-    fn follow(&mut self, live: &mut Live, entry: &HistoryEntry) {
+    /// What the store and other instances must do for one event.
+    fn follow(&mut self, live: &mut LiveExecution, entry: &HistoryEntry) {
         let source = Source {
             execution_id: live.execution.execution_id(),
             event_id: entry.event_id(),
@@ -242,8 +230,8 @@ impl Batch {
     }
 
     /// The execution ends: nothing of it is left behind, and if the instance ends
-    /// with it, whoever waits is told.
-    fn end(&mut self, live: &mut Live, source: Source, terminal: &Event) {
+    /// with it, its parent gets the result.
+    fn end(&mut self, live: &mut LiveExecution, source: Source, terminal: &Event) {
         for event_id in live.open.take_activities() {
             self.cancel_work(source.execution_id, event_id);
         }
@@ -261,20 +249,26 @@ impl Batch {
     }
 
     /// Ends the instance from outside, after what the whole steps gathered.
-    pub(crate) fn impose_end(&mut self, tail: Tail, mut past: Past, failure: Failure, now_ms: u64) {
+    pub(crate) fn impose_end(
+        &mut self,
+        tail: Tail,
+        mut summary: HistorySummary,
+        failure: Failure,
+        now_ms: u64,
+    ) {
         let (execution_id, before, entries) = match &mut self.next_execution {
             Some(next) => {
-                past = Past::default();
+                summary = HistorySummary::default();
                 (next.execution_id, EventId::UNASSIGNED, &mut next.events)
             }
             None => (tail.execution_id, tail.last_event_id, &mut self.events),
         };
-        entries.iter().for_each(|entry| past.note(entry));
+        entries.iter().for_each(|entry| summary.note(entry));
         let mut event_id = entries.last().map_or(before, HistoryEntry::event_id);
-        if !past.has_ended {
+        if !summary.has_ended {
             event_id = event_id.next();
             entries.push(HistoryEntry {
-                recorded_at_ms: now_ms.max(past.last_recorded_ms),
+                recorded_at_ms: now_ms.max(summary.last_recorded_ms),
                 event: Event::OrchestrationTerminated {
                     event_id,
                     failure: failure.clone(),
@@ -285,8 +279,8 @@ impl Batch {
             execution_id,
             event_id,
         };
-        self.give_up(source, past.children);
-        self.answer(source, past.parent, Err(failure.clone()));
+        self.give_up(source, summary.children);
+        self.answer(source, summary.parent, Err(failure.clone()));
         self.update.status = Some(InstanceStatus::Terminated { failure });
     }
 
