@@ -7,10 +7,7 @@
 //! use durable_provider_redis::{RedisOptions, RedisProvider};
 //!
 //! # async fn example() -> Result<(), durable_core::provider::ProviderError> {
-//! let options = RedisOptions {
-//!     prefix: "orders".into(),
-//!     ..RedisOptions::default()
-//! };
+//! let options = RedisOptions::default().prefix("orders");
 //! let url = "rediss://orders:secret@redis.example.com:6380";
 //! let provider = RedisProvider::open_with(&[url], options).await?;
 //! # drop(provider);

@@ -21,7 +21,7 @@ pub(crate) async fn serve(store: Arc<Store>, ready: oneshot::Sender<()>) {
     let mut pause = PAUSE;
     let mut node = 0;
     loop {
-        let bound = store.options.connect_bound;
+        let bound = store.options.connect_timeout;
         match tokio::time::timeout(bound, connect(&store, node)).await {
             Ok(Ok((mut sink, mut messages))) => {
                 store.board.note_everything();

@@ -78,7 +78,7 @@ impl Backend {
         }
         let backend = Self { store, tasks };
         // What is not heard yet is found by looking; so being deaf for a while is no error.
-        let bound = backend.store.options.connect_bound;
+        let bound = backend.store.options.connect_timeout;
         let _ = tokio::time::timeout(bound, is_ready).await;
         Ok(backend)
     }

@@ -124,7 +124,7 @@ impl Store {
         if replicas == 0 || call.script.effect == Effect::Reads {
             return Ok((self.link.send(command).await?, 0));
         }
-        let (slot, bound) = (call.partition.slot, self.options.wait_bound);
+        let (slot, bound) = (call.partition.slot, self.options.wait_timeout);
         self.link
             .send_and_wait(command, slot, replicas, bound)
             .await

@@ -15,16 +15,14 @@ use rustls::pki_types::pem::PemObject;
 /// use durable_provider_redis::{RedisIdentity, RedisOptions, RedisTls};
 ///
 /// # fn example() -> std::io::Result<()> {
-/// let options = RedisOptions {
-///     tls: RedisTls {
-///         roots: Some(std::fs::read("ca.pem")?),
-///         identity: Some(RedisIdentity {
-///             certificates: std::fs::read("orders.pem")?,
-///             key: std::fs::read("orders.key")?,
-///         }),
-///     },
-///     ..RedisOptions::default()
+/// let tls = RedisTls {
+///     roots: Some(std::fs::read("ca.pem")?),
+///     identity: Some(RedisIdentity {
+///         certificates: std::fs::read("orders.pem")?,
+///         key: std::fs::read("orders.key")?,
+///     }),
 /// };
+/// let options = RedisOptions::default().tls(tls);
 /// # drop(options);
 /// # Ok(())
 /// # }

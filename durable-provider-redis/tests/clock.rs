@@ -13,10 +13,7 @@ use support::server::{Server, store_options};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_server_keeps_every_promise_by_its_own_clock() {
     let server = Arc::new(Server::start());
-    let options = || RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = || store_options().clock(ClockSource::Server);
     let suite = Conformance::at_places(options, move |options| {
         let server = Arc::clone(&server);
         async move { server.open((*options).clone()).await }

@@ -18,10 +18,7 @@ use support::server::store_options;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_keeps_every_promise() {
     let cluster = Arc::new(Cluster::start(3));
-    let options = || RedisOptions {
-        partitions: Some(12),
-        ..store_options()
-    };
+    let options = || store_options().partitions(Some(12));
     let suite = Conformance::at_places(options, move |options| {
         let cluster = Arc::clone(&cluster);
         async move { cluster.open((*options).clone()).await }
@@ -34,11 +31,9 @@ async fn a_cluster_keeps_every_promise() {
 async fn a_primary_that_is_away_for_a_while_costs_nothing_but_time() {
     const INSTANCES: u64 = 20;
     let mut cluster = Cluster::start(3);
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        response_bound: Duration::from_secs(2),
-        ..store_options()
-    };
+    let options = store_options()
+        .clock(ClockSource::Server)
+        .response_timeout(Duration::from_secs(2));
     let provider = cluster.open(options).await;
     let runtime = node(&provider, Duration::from_secs(600)).await;
     let client = runtime.client();

@@ -70,11 +70,9 @@ async fn memory_sqlite_and_redis_tell_the_same_story() {
 
     let server = Server::start();
     for partitions in [1, 4] {
-        let options = RedisOptions {
-            clock: ClockSource::Server,
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options()
+            .clock(ClockSource::Server)
+            .partitions(Some(partitions));
         let redis = server.open(options).await;
         assert_eq!(
             run(Arc::new(redis)).await,

@@ -134,12 +134,10 @@ async fn a_full_memory_refuses_writes_and_loses_nothing() {
 async fn a_commit_whose_answer_is_lost_is_applied_once() {
     let server = Server::start();
     let proxy = Proxy::before(server.port()).await;
-    let options = RedisOptions {
-        response_bound: Duration::from_millis(300),
+    let options = store_options()
+        .response_timeout(Duration::from_millis(300))
         // The one that is frozen: it must be replaced.
-        connections: 1,
-        ..store_options()
-    };
+        .connections(1);
     let provider = RedisProvider::open_with(&[&proxy.url()], options.clone())
         .await
         .unwrap();
@@ -171,10 +169,7 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() {
     let server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options().clock(ClockSource::Server);
     let (old, new) = (
         server.open(options.clone()).await,
         server.open(options).await,
@@ -217,12 +212,10 @@ async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_too_few_replicas_have_is_unknown() {
     let server = Server::start();
-    let options = RedisOptions {
-        wait_replicas: 1,
-        wait_bound: Duration::from_millis(50),
-        durability: Durability::Relaxed,
-        ..store_options()
-    };
+    let options = store_options()
+        .wait_replicas(1)
+        .wait_timeout(Duration::from_millis(50))
+        .durability(Durability::Relaxed);
     let provider = server.open(options).await;
     let error = start(&provider, "a").await.unwrap_err();
     let ProviderError::Unknown { reason } = error else {
@@ -247,11 +240,9 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let options = RedisOptions {
-        wait_replicas: 1,
-        wait_bound: Duration::from_secs(10),
-        ..store_options()
-    };
+    let options = store_options()
+        .wait_replicas(1)
+        .wait_timeout(Duration::from_secs(10));
     let provider = primary.open(options.clone()).await;
     let before = session(&provider).await;
     let mut turns = Vec::new();
@@ -267,10 +258,7 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
     }
     primary.kill();
     replica.command("REPLICAOF NO ONE");
-    let promoted = RedisOptions {
-        wait_replicas: 0,
-        ..options
-    };
+    let promoted = options.wait_replicas(0);
     let provider = replica.open(promoted).await;
     for turn in &turns {
         let entries = history(&provider, &turn.lease.instance, ExecutionId::FIRST).await;
@@ -283,10 +271,7 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_whose_history_was_removed_is_stopped_and_named() {
     let server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options().clock(ClockSource::Server);
     let prefix = options.prefix.clone();
     let provider = server.open(options).await;
     let hour = Duration::from_secs(3_600);
@@ -404,10 +389,7 @@ async fn an_instance_with_a_damaged_work_item_is_stopped_and_others_go_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_outlive_a_server_that_is_away_for_a_while() {
     let mut server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options().clock(ClockSource::Server);
     let provider = server.open(options).await;
     let runtime = node(&provider, Duration::from_secs(60)).await;
     let client = runtime.client();

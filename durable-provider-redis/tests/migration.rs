@@ -25,11 +25,9 @@ const TOGETHER: u64 = 4;
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_move_while_their_instances_run() {
     let cluster = Cluster::start(3);
-    let options = RedisOptions {
-        partitions: Some(PARTITIONS),
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options()
+        .partitions(Some(PARTITIONS))
+        .clock(ClockSource::Server);
     let workers = [
         cluster.open(options.clone()).await,
         cluster.open(options.clone()).await,

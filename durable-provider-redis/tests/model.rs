@@ -43,16 +43,10 @@ fn redis_does_what_the_model_does() {
 
 #[test]
 fn giving_few_messages_at_a_time_makes_no_difference() {
-    check(|| RedisOptions {
-        messages_per_fetch: 1,
-        ..store_options()
-    });
+    check(|| store_options().messages_per_fetch(1));
 }
 
 #[test]
 fn partitions_make_no_difference() {
-    check(|| RedisOptions {
-        partitions: Some(4),
-        ..store_options()
-    });
+    check(|| store_options().partitions(Some(4)));
 }

@@ -51,10 +51,7 @@ fn hostile_names() -> Vec<String> {
 async fn hostile_names_come_back_as_they_were() {
     for partitions in [1, 3] {
         let server = Server::start();
-        let options = RedisOptions {
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options().partitions(Some(partitions));
         let provider = server.open(options).await;
         let hour = SessionOptions {
             node: "{\0}".into(),
@@ -186,11 +183,9 @@ async fn nothing_stays_of_what_was_purged_but_its_tombstone() {
     const RUNS: usize = 40;
     for partitions in [1, 4] {
         let server = Server::start();
-        let options = RedisOptions {
-            clock: ClockSource::Server,
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options()
+            .clock(ClockSource::Server)
+            .partitions(Some(partitions));
         let provider = server.open(options).await;
         let runtime = node(&provider, Duration::from_secs(60)).await;
         for number in 0..RUNS {

@@ -20,12 +20,10 @@ const PASSWORD: &str = "hunter2-and-more";
 
 /// Wake-ups that are not heard would take longer than any test.
 fn options(tls: RedisTls) -> RedisOptions {
-    RedisOptions {
-        tls,
-        clock: ClockSource::Server,
-        poll_interval: Duration::from_secs(3_600),
-        ..store_options()
-    }
+    store_options()
+        .tls(tls)
+        .clock(ClockSource::Server)
+        .poll_interval(Duration::from_secs(3_600))
 }
 
 async fn refusal(url: &str, tls: RedisTls) -> String {
@@ -146,10 +144,7 @@ async fn passwords_and_keys_are_in_no_log_and_in_no_debug_output() {
     server
         .server
         .command(&format!("CONFIG SET requirepass {PASSWORD}"));
-    let options = RedisOptions {
-        response_bound: Duration::from_secs(2),
-        ..options(tls.clone())
-    };
+    let options = options(tls.clone()).response_timeout(Duration::from_secs(2));
     let provider = RedisProvider::open_with(&[&url], options.clone())
         .await
         .unwrap();

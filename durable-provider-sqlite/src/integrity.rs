@@ -88,7 +88,7 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         query: "SELECT id, execution_id, event_id, item FROM poisoned LEFT JOIN record ON key = instance_key",
-        name: |execution, event| format!("work set aside {execution}/{event}"),
+        name: |execution, event| format!("poisoned work {execution}/{event}"),
         decode: |bytes| decode_work_item(bytes).map(drop),
     },
     Column {

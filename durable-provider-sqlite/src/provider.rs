@@ -12,7 +12,6 @@ use durable_core::provider::{
     WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
-use tokio::sync::Notify;
 
 use crate::backend::Backend;
 use crate::integrity::{self, IntegrityReport};
@@ -22,9 +21,9 @@ use crate::statistics::Statistics;
 use crate::turn::{Outgoing, PreparedTurn, Returned, Settlement, StartRequest};
 
 /// How many instances one transaction removes.
-const PURGE_TOGETHER: usize = 32;
+const PURGED_PER_TRANSACTION: usize = 32;
 /// How many free pages a purge gives back to the file system at most.
-const VACUUM_PAGES: u32 = 1_024;
+const VACUUMED_PAGES_PER_PURGE: u32 = 1_024;
 
 /// The storage contract on SQLite.
 ///
@@ -54,12 +53,24 @@ impl SqliteProvider {
     /// Opens the store in this file, which is created, for its owner only, if there
     /// is none.
     ///
-    /// What processes held that are dead is ready again.
+    /// What dead processes held is ready again.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unusable`](ProviderError::Unusable) if the file cannot be created or written, is
+    ///   damaged, belongs to another application, or has a newer schema. It was not changed.
+    /// - [`Unavailable`](ProviderError::Unavailable) if another process keeps it busy for
+    ///   longer than [`SqliteOptions::busy_timeout`], or the system fails to read or write
+    ///   it: nothing happened, and the caller may try again.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ProviderError> {
         Self::open_with(path, SqliteOptions::default())
     }
 
     /// As [`open`](Self::open), with these options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
     pub fn open_with(
         path: impl AsRef<Path>,
         options: SqliteOptions,
@@ -70,11 +81,20 @@ impl SqliteProvider {
 
     /// A store that lives in memory and ends with its last handle, for tests. Every
     /// call is done when it returns, so it also works in virtual time.
+    ///
+    /// # Errors
+    ///
+    /// [`Unusable`](ProviderError::Unusable) if SQLite refuses a setting, or the library is
+    /// too old.
     pub fn open_in_memory() -> Result<Self, ProviderError> {
         Self::open_in_memory_with(SqliteOptions::default())
     }
 
     /// As [`open_in_memory`](Self::open_in_memory), with these options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open_in_memory`](Self::open_in_memory).
     pub fn open_in_memory_with(options: SqliteOptions) -> Result<Self, ProviderError> {
         let backend = Arc::new(Backend::open_in_memory(options)?);
         Ok(Self { backend, options })
@@ -92,11 +112,22 @@ impl SqliteProvider {
 
     /// Checks the whole file and decodes every record in it. It reads everything, on
     /// a connection of its own, and blocks no writer.
+    ///
+    /// # Errors
+    ///
+    /// Damage is reported, not an error. [`Unavailable`](ProviderError::Unavailable) and
+    /// [`Unusable`](ProviderError::Unusable) say that the file could not be read.
     pub async fn integrity_check(&self) -> Result<IntegrityReport, ProviderError> {
         self.backend.read(integrity::check).await
     }
 
     /// Gives up to this many free pages back to the file system.
+    ///
+    /// # Errors
+    ///
+    /// As for every write: [`Unavailable`](ProviderError::Unavailable) if nothing happened,
+    /// [`Unknown`](ProviderError::Unknown) if it may have happened, and
+    /// [`Unusable`](ProviderError::Unusable) if it cannot succeed.
     pub async fn vacuum(&self, max_pages: u32) -> Result<(), ProviderError> {
         let vacuum = self.backend.submit(None, move |store| {
             let text = format!("PRAGMA incremental_vacuum({max_pages})");
@@ -126,7 +157,7 @@ impl Provider for SqliteProvider {
     ) -> Result<SessionReport, ProviderError> {
         let step = self
             .backend
-            .hold(now_ms, move |store| store.heartbeat(session));
+            .write_leases(now_ms, move |store| store.heartbeat(session));
         step.await
     }
 
@@ -145,7 +176,7 @@ impl Provider for SqliteProvider {
     ) -> Result<ReadyInstances, ProviderError> {
         let step = self
             .backend
-            .hold(now_ms, move |store| store.fetch_instances(session, max));
+            .write_leases(now_ms, move |store| store.fetch_instances(session, max));
         step.await
     }
 
@@ -189,7 +220,7 @@ impl Provider for SqliteProvider {
         let queues = queues.to_vec();
         let step = self
             .backend
-            .hold(now_ms, move |store| store.fetch_work(session, &queues, max));
+            .write_leases(now_ms, move |store| store.fetch_work(session, &queues, max));
         step.await
     }
 
@@ -366,7 +397,7 @@ impl Provider for SqliteProvider {
             instances: 0,
             has_more,
         };
-        for together in ids.chunks(PURGE_TOGETHER) {
+        for together in ids.chunks(PURGED_PER_TRANSACTION) {
             let together = together.to_vec();
             let step = self
                 .backend
@@ -374,7 +405,7 @@ impl Provider for SqliteProvider {
             report.instances += step.await?;
         }
         if report.instances > 0 {
-            self.vacuum(VACUUM_PAGES).await?;
+            self.vacuum(VACUUMED_PAGES_PER_PURGE).await?;
         }
         Ok(report)
     }
@@ -385,14 +416,6 @@ impl Provider for SqliteProvider {
         topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let _waiting = self.backend.waiting();
-        let bell = Arc::new(Notify::new());
-        loop {
-            let board = &self.backend.board;
-            if let Some(seen) = board.look_or_leave_bell(session, topic, seen, &bell)? {
-                return Ok(seen);
-            }
-            bell.notified().await;
-        }
+        self.backend.wait(session, topic, seen).await
     }
 }

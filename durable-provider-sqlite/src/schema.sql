@@ -1,4 +1,4 @@
--- Version 1. Applied once, in one transaction, to an empty file.
+-- Version 1 of the schema. Applied once, in one transaction, to an empty file.
 --
 -- Numbers that must only rise (instance keys, session ids, fencing tokens, places in
 -- inboxes, the order in which things became ready) are given in the order of
@@ -29,7 +29,7 @@ CREATE TABLE instance (
     -- The last commit, and its answer.
     commit_id BLOB,
     commit_answer BLOB,
-    -- The holder; 0 is nobody.
+    -- The session that holds the lease; 0 if there is none.
     session_id INTEGER NOT NULL,
     token INTEGER NOT NULL,
     -- Messages up to here were given to the holder.
@@ -40,7 +40,10 @@ CREATE TABLE instance (
     not_before_ms INTEGER NOT NULL,
     must_run INTEGER NOT NULL,
     is_blocked INTEGER NOT NULL,
-    crashes INTEGER NOT NULL
+    crashes INTEGER NOT NULL,
+    -- Activities that the holder of the instance runs, see `store/inline_work.rs`; NULL if
+    -- there are none.
+    inline_work BLOB
 ) STRICT;
 
 CREATE INDEX instance_place ON instance (session_id, ready_at_ms, ready_number);
@@ -111,7 +114,8 @@ CREATE TABLE work (
     event_id INTEGER NOT NULL,
     -- The default queue has no name.
     queue TEXT NOT NULL,
-    -- The holder; 0 is nobody, and -1 is nobody for ever: the item is damaged.
+    -- The session that holds the lease; 0 if there is none, -1 if the item is damaged and
+    -- no session can claim it.
     session_id INTEGER NOT NULL,
     token INTEGER NOT NULL,
     ready_at_ms INTEGER NOT NULL,
@@ -127,7 +131,7 @@ CREATE TABLE work (
 CREATE INDEX work_place ON work (session_id, queue, ready_at_ms, ready_number);
 CREATE INDEX work_cancelled ON work (session_id) WHERE is_cancelled = 1;
 
--- Work that was set aside, for inspection.
+-- Dead letters: poisoned work, kept for inspection.
 CREATE TABLE poisoned (
     instance_key INTEGER NOT NULL,
     execution_id INTEGER NOT NULL,

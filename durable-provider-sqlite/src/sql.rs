@@ -27,8 +27,8 @@ statements! {
     INSTANCE_INSERT = include_str!("sql/instance_insert.sql");
     INSTANCE_STEP = include_str!("sql/instance_step.sql");
     INSTANCE_PLACE = include_str!("sql/instance_place.sql");
-    INSTANCE_IN_HAND = "UPDATE instance SET in_hand = ?2 WHERE key = ?1";
-    INSTANCES_WITH_WORK = "SELECT in_hand FROM instance WHERE session_id = ?1 AND in_hand IS NOT NULL";
+    INSTANCE_INLINE_WORK = "UPDATE instance SET inline_work = ?2 WHERE key = ?1";
+    INSTANCES_WITH_WORK = "SELECT inline_work FROM instance WHERE session_id = ?1 AND inline_work IS NOT NULL";
     INSTANCE_BLOCK = "UPDATE instance SET is_blocked = 1 WHERE key = ?1";
     INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
     INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
@@ -91,7 +91,7 @@ statements! {
 pub(crate) const SESSIONS_READ: &str =
     "SELECT id, session_timeout_ms, last_heartbeat_ms FROM session";
 
-/// Work that was set aside is little: it is read as a whole and sorted.
+/// Poisoned work is little: it is read as a whole and sorted.
 pub(crate) const POISONED_READ: &str = include_str!("sql/poisoned_read.sql");
 
 /// What removes an instance, in this order.
@@ -120,7 +120,7 @@ mod tests {
     /// Our tables, and SQLite's own settings.
     fn plain() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection, Path::new(":memory:")).unwrap();
+        schema::create(&mut connection, Path::new(":memory:")).unwrap();
         connection
     }
 

@@ -28,8 +28,5 @@ fn sqlite_does_what_the_model_does() {
 
 #[test]
 fn giving_few_messages_at_a_time_makes_no_difference() {
-    check(SqliteOptions {
-        messages_per_fetch: 1,
-        ..SqliteOptions::default()
-    });
+    check(SqliteOptions::default().messages_per_fetch(1));
 }

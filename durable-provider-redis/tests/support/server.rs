@@ -136,9 +136,7 @@ fn ask(port: u16, text: &str) -> std::io::Result<String> {
 pub(crate) fn store_options() -> RedisOptions {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    RedisOptions {
-        prefix: format!("test-{number}"),
-        clock: ClockSource::Caller,
-        ..RedisOptions::default()
-    }
+    RedisOptions::default()
+        .prefix(format!("test-{number}"))
+        .clock(ClockSource::Caller)
 }

@@ -2,5 +2,5 @@
 UPDATE instance
 SET execution_id = ?2, last_event_id = ?3, status_kind = ?4, updated_at_ms = ?5,
     commit_id = ?6, commit_answer = ?7, not_before_ms = ?8, is_blocked = ?9,
-    in_hand = ?10, must_run = 0, crashes = 0
+    inline_work = ?10, must_run = 0, crashes = 0
 WHERE key = ?1

@@ -7,7 +7,7 @@ use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::params;
 
 use super::Store;
-use super::in_hand::Hand;
+use super::inline_work::InlineWork;
 use super::instance::Instance;
 use crate::codec::{status_bytes, status_number};
 use crate::error::Step;
@@ -144,7 +144,7 @@ impl Store<'_, '_> {
             must_run: false,
             is_blocked: false,
             crashes: 0,
-            hand: Hand::default(),
+            inline: InlineWork::default(),
         })
     }
 
@@ -242,7 +242,7 @@ impl Store<'_, '_> {
     }
 
     /// Changes the status of an instance that has not ended. If the change gives
-    /// another one, the instance leaves its holder's hands.
+    /// another one, the lease of the instance ends.
     fn change_unless_ended(
         &mut self,
         id: &InstanceId,

@@ -1,5 +1,5 @@
 //! The turn commit. A turn is checked as a whole before the first change; what fails
-//! after that is rolled back by whoever runs the step.
+//! after that is rolled back by the writer.
 
 use durable_core::provider::{
     ClaimedWork, CommitOutcome, Committed, ProviderError, TurnCommit, WorkItem, WorkKey, WorkLease,
@@ -8,7 +8,7 @@ use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
 use super::Store;
-use super::in_hand::unreadable_hand;
+use super::inline_work::unreadable_inline_work;
 use super::instance::Instance;
 use super::work::{Claims, RowKey};
 use crate::answer::{self, Claimed};
@@ -40,8 +40,8 @@ impl Store<'_, '_> {
                 last_event_id: instance.last_event_id,
             });
         }
-        if instance.hand.is_damaged() {
-            return Err(unreadable_hand(&turn.lease.instance).into());
+        if instance.inline.is_damaged() {
+            return Err(unreadable_inline_work(&turn.lease.instance).into());
         }
         self.state.turns += 1;
         Ok(CommitOutcome::Done(self.apply(instance, prepared)?))
@@ -53,7 +53,7 @@ impl Store<'_, '_> {
         let place = instance.place();
         self.append(&mut instance, &turn.lease.instance, &prepared.events)?;
         if let Some((execution_id, entries)) = &prepared.next_execution {
-            self.lay_down_all(&mut instance)?;
+            self.spill_all_to_rows(&mut instance)?;
             self.keep_execution(&instance)?;
             instance.execution_id = *execution_id;
             instance.last_event_id = EventId::UNASSIGNED;
@@ -69,7 +69,7 @@ impl Store<'_, '_> {
         }
         for cancelled in &turn.cancelled_work {
             let cancelled = RowKey::new(key, cancelled);
-            self.lay_down(&mut instance, cancelled)?;
+            self.spill_to_row(&mut instance, cancelled)?;
             self.cancel_work(cancelled)?;
         }
         self.set_timers(key, &turn.new_timers)?;
@@ -138,7 +138,7 @@ impl Store<'_, '_> {
         finished: &WorkKey,
     ) -> Step<()> {
         if finished.instance == *id {
-            if !self.finish_in_hand(instance, finished) {
+            if !self.finish_inline(instance, finished) {
                 let row = RowKey::new(instance.key, finished);
                 self.run(sql::WORK_DELETE, row.parameters())?;
             }
@@ -146,7 +146,7 @@ impl Store<'_, '_> {
         }
         if let Some(other_key) = self.key_of(&finished.instance)? {
             let row = RowKey::new(other_key, finished);
-            self.lay_down_stored(row)?;
+            self.spill_stored_to_row(row)?;
             self.run(sql::WORK_DELETE, row.parameters())?;
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Store<'_, '_> {
         if instance.status.is_ended() {
             self.note(Topic::End(prepared.turn.lease.instance.clone()));
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
-            self.lay_down_all(instance)?;
+            self.spill_all_to_rows(instance)?;
             self.cancel_all_work_of(instance.key)?;
         }
         Ok(())
@@ -237,7 +237,7 @@ impl Store<'_, '_> {
                 answer::to_bytes(has_messages, claimed),
                 int(instance.not_before_ms),
                 instance.is_blocked,
-                instance.hand.to_bytes(),
+                instance.inline.to_bytes(),
             ],
         )?;
         Ok(())
@@ -283,7 +283,7 @@ impl Store<'_, '_> {
         })
     }
 
-    /// A work item from its row or, if it is settled, from the event that asked for it.
+    /// A work item from its row or, if it is settled, from the event that scheduled it.
     fn claimed_item(&self, key: RowKey, number: Option<u64>) -> Step<Option<WorkItem>> {
         if let Some(item) = self.stored_item(key)? {
             return Ok(Some(item));

@@ -2,16 +2,16 @@
 //! as a function on [`Store`].
 //!
 //! - A `Store` borrows the [`Statements`] of an open transaction and the writer's
-//!   [`State`]; nothing here begins or ends a transaction.
+//!   [`WriterState`]; nothing here begins or ends a transaction.
 //! - The file is the truth. The state holds copies of what is small (the store's
 //!   time, the counter, the sessions) and of held instances, and is read again
 //!   whenever another process changed the file.
-//! - A suspended instance is held by nobody.
+//! - No session holds a suspended instance.
 
+mod claim_instances;
 mod client;
 mod commit;
-mod handout;
-mod in_hand;
+mod inline_work;
 mod instance;
 mod purge;
 mod session;
@@ -28,9 +28,9 @@ use crate::error::Step;
 use crate::number::int;
 use crate::sql;
 use crate::wake::Topic;
-use statements::Taken;
+use statements::TakenStatement;
 
-pub(crate) use state::State;
+pub(crate) use state::WriterState;
 pub(crate) use statements::Statements;
 pub(crate) use work::result_message;
 
@@ -38,7 +38,7 @@ pub(crate) use work::result_message;
 #[derive(Debug)]
 pub(crate) struct Store<'a, 'c> {
     pub(crate) statements: &'a Statements<'c>,
-    pub(crate) state: &'a mut State,
+    pub(crate) state: &'a mut WriterState,
 }
 
 impl<'c> Store<'_, 'c> {
@@ -49,12 +49,12 @@ impl<'c> Store<'_, 'c> {
         self.end_late_sessions()
     }
 
-    /// Remembers a change for those who wait for it.
+    /// Remembers a change, for the waiters of its topic.
     fn note(&mut self, topic: Topic) {
         self.state.note(topic);
     }
 
-    fn statement(&self, text: &'static str) -> Step<Taken<'_, 'c>> {
+    fn statement(&self, text: &'static str) -> Step<TakenStatement<'_, 'c>> {
         Ok(self.statements.take(text)?)
     }
 

@@ -1,10 +1,10 @@
-//! Sessions: their heartbeats, and what becomes of their holdings.
+//! Sessions: their heartbeats, and what becomes of their leases.
 
 use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
-use super::state::Session;
+use super::state::SessionLiveness;
 use super::{Store, holder};
 use crate::error::Step;
 use crate::number::{int, uint};
@@ -13,8 +13,8 @@ use crate::wake::Topic;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    InGoodOrder,
+enum SessionEnd {
+    Closed,
     Crashed,
 }
 
@@ -26,16 +26,21 @@ impl Store<'_, '_> {
             locks
                 .acquire(id)
                 .map_err(|error| ProviderError::Unavailable {
-                    reason: format!("the lock file of {id} cannot be had: {error}"),
+                    reason: format!("the lock file of {id} cannot be locked: {error}"),
                 })?;
         }
-        let bound_ms = options.session_timeout_ms;
+        let session_timeout_ms = options.session_timeout_ms;
         self.run(
             sql::SESSION_INSERT,
-            params![holder(id), options.node, int(bound_ms), int(now_ms)],
+            params![
+                holder(id),
+                options.node,
+                int(session_timeout_ms),
+                int(now_ms)
+            ],
         )?;
-        let session = Session {
-            session_timeout_ms: bound_ms,
+        let session = SessionLiveness {
+            session_timeout_ms,
             last_heartbeat_ms: now_ms,
         };
         self.state.sessions.insert(id, session);
@@ -66,13 +71,13 @@ impl Store<'_, '_> {
     }
 
     pub(crate) fn close_session(&mut self, id: SessionId) -> Step<()> {
-        self.end_session(id, Ending::InGoodOrder)
+        self.end_session(id, SessionEnd::Closed)
     }
 
-    /// Ends a session whose process is dead.
-    pub(crate) fn bury_session(&mut self, id: SessionId) -> Step<()> {
+    /// Expires a session whose process is dead.
+    pub(crate) fn expire_session(&mut self, id: SessionId) -> Step<()> {
         tracing::warn!(session = id.0, "the process of a session is dead");
-        self.end_session(id, Ending::Crashed)
+        self.end_session(id, SessionEnd::Crashed)
     }
 
     pub(super) fn live_session(&self, id: SessionId) -> Step<()> {
@@ -90,18 +95,18 @@ impl Store<'_, '_> {
             .map(|(id, _)| *id)
             .collect();
         for id in late {
-            self.end_session(id, Ending::Crashed)?;
+            self.end_session(id, SessionEnd::Crashed)?;
         }
         Ok(())
     }
 
-    fn end_session(&mut self, id: SessionId, ending: Ending) -> Step<()> {
+    fn end_session(&mut self, id: SessionId, ending: SessionEnd) -> Step<()> {
         if self.state.sessions.remove(&id).is_none() {
             return Ok(());
         }
         self.state.sessions_changed = true;
         self.run(sql::SESSION_DELETE, [holder(id)])?;
-        let has_crashed = ending == Ending::Crashed;
+        let has_crashed = ending == SessionEnd::Crashed;
         for key in self.instances_held_by(id)? {
             if let Some(mut instance) = self.load(key)? {
                 instance.crashes = instance.crashes.saturating_add(u32::from(has_crashed));

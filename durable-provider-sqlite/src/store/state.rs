@@ -24,14 +24,14 @@ const REMEMBERED_HELD: usize = 4_096;
 /// How many queues without work are remembered.
 const REMEMBERED_QUEUES: usize = 1_024;
 
-/// A session's life.
+/// When a session's next heartbeat is late.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Session {
+pub(crate) struct SessionLiveness {
     pub(crate) session_timeout_ms: u64,
     pub(crate) last_heartbeat_ms: u64,
 }
 
-impl Session {
+impl SessionLiveness {
     /// When it ends, if no heartbeat comes.
     pub(crate) fn late_at_ms(&self) -> u64 {
         self.last_heartbeat_ms
@@ -42,19 +42,19 @@ impl Session {
 
 /// The row of `meta`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Stored {
+struct MetaRow {
     now_ms: u64,
-    /// No number up to this one is given by somebody who reads it.
+    /// A process that reads this gives only numbers above it.
     last_number: u64,
 }
 
 /// The writer's memory.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct WriterState {
     pub(crate) messages_per_fetch: usize,
     /// The store's time: the highest `now_ms` that any call was made with.
     pub(crate) now_ms: u64,
-    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) sessions: BTreeMap<SessionId, SessionLiveness>,
     /// None for a store that no other process can reach.
     pub(crate) locks: Option<SessionLocks>,
     /// Whether the sessions changed since they were made known.
@@ -63,7 +63,7 @@ pub(crate) struct State {
     pub(crate) turns: u64,
     last_number: u64,
     /// What the file says.
-    stored: Stored,
+    stored: MetaRow,
     /// Keys are never given to another instance, so one that is out of date finds
     /// nothing.
     keys: HashMap<InstanceId, i64>,
@@ -75,7 +75,7 @@ pub(crate) struct State {
     notes: Vec<Note>,
 }
 
-impl State {
+impl WriterState {
     pub(crate) fn new(options: &SqliteOptions, locks: Option<SessionLocks>) -> Self {
         Self {
             messages_per_fetch: options.messages_per_fetch.max(1),
@@ -85,7 +85,7 @@ impl State {
             sessions_changed: false,
             turns: 0,
             last_number: 0,
-            stored: Stored::default(),
+            stored: MetaRow::default(),
             keys: HashMap::new(),
             held: HashMap::new(),
             empty_queues: HashSet::new(),
@@ -98,7 +98,7 @@ impl State {
     pub(crate) fn reload(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(sql::META_READ)?;
         self.stored = statement.query_row([], |row| {
-            Ok(Stored {
+            Ok(MetaRow {
                 now_ms: uint(row.get(0)?),
                 last_number: uint(row.get(1)?),
             })
@@ -107,7 +107,7 @@ impl State {
         self.last_number = self.last_number.max(self.stored.last_number);
         let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
         let sessions = statement.query_map([], |row| {
-            let session = Session {
+            let session = SessionLiveness {
                 session_timeout_ms: uint(row.get(1)?),
                 last_heartbeat_ms: uint(row.get(2)?),
             };
@@ -128,7 +128,7 @@ impl State {
     /// transactions write none. Another process that writes reserves its own above
     /// them; then this one reads again, and goes on above those.
     pub(crate) fn store(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut current = Stored {
+        let mut current = MetaRow {
             now_ms: self.now_ms,
             last_number: self.stored.last_number,
         };
@@ -217,7 +217,7 @@ impl State {
         self.held.insert(instance.key, instance);
     }
 
-    /// An instance that is remembered. It is forgotten, since whoever asks may change it.
+    /// Takes a remembered instance out of the memory, since the caller may change it.
     pub(super) fn take_held(&mut self, key: i64) -> Option<Instance> {
         self.held.remove(&key)
     }
@@ -247,9 +247,9 @@ impl State {
 mod tests {
     use super::*;
 
-    fn open() -> (Connection, State) {
+    fn open() -> (Connection, WriterState) {
         let connection = crate::connection::open_in_memory(&SqliteOptions::default()).unwrap();
-        let mut state = State::new(&SqliteOptions::default(), None);
+        let mut state = WriterState::new(&SqliteOptions::default(), None);
         state.reload(&connection).unwrap();
         (connection, state)
     }
@@ -269,9 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_rise_whoever_gives_them() {
+    fn numbers_rise_across_processes() {
         let (connection, mut one) = open();
-        let mut other = State::new(&SqliteOptions::default(), None);
+        let mut other = WriterState::new(&SqliteOptions::default(), None);
         let mut given = vec![one.next_number()];
         one.store(&connection).unwrap();
         for _ in 0..3 {

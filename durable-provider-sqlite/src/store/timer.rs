@@ -12,7 +12,7 @@ use crate::sql;
 use crate::wake::Topic;
 
 /// A timer that is due.
-struct Due {
+struct DueTimer {
     instance_key: i64,
     execution_id: ExecutionId,
     event_id: EventId,
@@ -65,10 +65,10 @@ impl Store<'_, '_> {
         })
     }
 
-    fn due_timers(&self, max: usize) -> Step<Vec<Due>> {
+    fn due_timers(&self, max: usize) -> Step<Vec<DueTimer>> {
         let mut statement = self.statement(sql::TIMERS_DUE)?;
         let due = statement.query_map([int(self.state.now_ms), limit(max)], |row| {
-            Ok(Due {
+            Ok(DueTimer {
                 instance_key: row.get(0)?,
                 execution_id: ExecutionId::new(uint(row.get(1)?)),
                 event_id: EventId::new(uint(row.get(2)?)),
@@ -78,8 +78,8 @@ impl Store<'_, '_> {
         Ok(due.collect::<Result<_, _>>()?)
     }
 
-    fn fire(&mut self, timer: &Due) -> Step<()> {
-        let Due {
+    fn fire(&mut self, timer: &DueTimer) -> Step<()> {
+        let DueTimer {
             instance_key,
             execution_id,
             event_id,

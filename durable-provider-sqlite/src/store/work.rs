@@ -1,4 +1,4 @@
-//! Work: handing it out, taking it back, cancelling it.
+//! Work: claiming it, settling it, cancelling it.
 
 use durable_core::provider::{
     ClaimedWork, Message, MessageBody, ProviderError, SessionId, TurnCommit, WorkBatch, WorkItem,
@@ -17,8 +17,8 @@ use crate::sql;
 use crate::turn::{NewWork, Settlement};
 use crate::wake::Topic;
 
-/// The holder of work that does not decode.
-const SET_ASIDE: i64 = -1;
+/// In the place of the holder of work that does not decode: no session can claim it.
+const UNCLAIMABLE: i64 = -1;
 
 /// The key of a work item's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +44,7 @@ impl RowKey {
 }
 
 /// A work item that is free.
-struct Free {
+struct FreeWork {
     since: ReadySince,
     key: RowKey,
     failures: u32,
@@ -54,7 +54,7 @@ struct Free {
 }
 
 /// A work item's row.
-struct Row {
+struct WorkRow {
     session: i64,
     token: u64,
     is_cancelled: bool,
@@ -62,7 +62,7 @@ struct Row {
     item: Vec<u8>,
 }
 
-/// What a claim handed out, and how it is remembered.
+/// The work that was claimed, and how the answer is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     pub(super) work: Vec<ClaimedWork>,
@@ -93,7 +93,7 @@ impl Store<'_, '_> {
         })
     }
 
-    /// Hands out the work of these queues that became ready first.
+    /// Claims the work of these queues that became ready first.
     pub(super) fn claim_work(
         &mut self,
         session: SessionId,
@@ -123,12 +123,12 @@ impl Store<'_, '_> {
         Ok(claims)
     }
 
-    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<Free>> {
+    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<FreeWork>> {
         let text = queue_text(queue.as_ref());
         let mut statement = self.statement(sql::WORK_READY)?;
         let ready = params![text, int(self.state.now_ms), limit(max)];
         let free = statement.query_map(ready, |row| {
-            Ok(Free {
+            Ok(FreeWork {
                 since: ReadySince {
                     at_ms: uint(row.get(0)?),
                     number: uint(row.get(1)?),
@@ -144,7 +144,7 @@ impl Store<'_, '_> {
                 item: row.get(8)?,
             })
         })?;
-        let free: Vec<Free> = free.collect::<Result<_, _>>()?;
+        let free: Vec<FreeWork> = free.collect::<Result<_, _>>()?;
         drop(statement);
         let later = params![text, int(self.state.now_ms)];
         if free.is_empty() && !self.finds(sql::WORK_NEXT_DUE, later)? {
@@ -153,15 +153,15 @@ impl Store<'_, '_> {
         Ok(free)
     }
 
-    /// Hands an item to a session. One that does not decode is set aside, and its
-    /// instance suspended.
-    fn claim(&mut self, session: SessionId, work: Free) -> Step<Option<ClaimedWork>> {
-        let Free { key, .. } = work;
+    /// Claims an item for a session. One that does not decode is never claimed again, and
+    /// its instance is suspended.
+    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<Option<ClaimedWork>> {
+        let FreeWork { key, .. } = work;
         let what = format_args!("work {}/{}", key.execution_id, key.event_id);
         let item = match item_of(what, &work.item) {
             Ok(item) => item,
             Err(ProviderError::Damaged { reason }) => {
-                self.set_aside(key, &reason)?;
+                self.make_unclaimable(key, &reason)?;
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -188,8 +188,8 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    fn set_aside(&mut self, key: RowKey, reason: &str) -> Step<()> {
-        self.hold_work(key, SET_ASIDE, 0)?;
+    fn make_unclaimable(&mut self, key: RowKey, reason: &str) -> Step<()> {
+        self.hold_work(key, UNCLAIMABLE, 0)?;
         let id = self.id_of(key.instance_key)?;
         let reason = format!("`{id}`: {reason}");
         match self.load(key.instance_key)? {
@@ -200,9 +200,9 @@ impl Store<'_, '_> {
         }
     }
 
-    /// Adds the work of a turn and hands out what is ready, oldest first: what was
-    /// there before, then what is new. New work that is claimed at once goes from no
-    /// queue into the session's hands and wakes nobody.
+    /// Adds the work of a turn and claims what is ready, oldest first: what was there
+    /// before, then what is new. New work that is claimed at once is in no queue and wakes
+    /// no node.
     pub(super) fn add_and_claim_work(
         &mut self,
         instance: &mut Instance,
@@ -221,8 +221,8 @@ impl Store<'_, '_> {
                 continue;
             }
             let claimed = self.claimed_at_once(session, &new.item);
-            if new.is_recorded && turn.keep_lease && instance.hand.has_room() {
-                instance.hand.take_up(&claimed);
+            if new.is_recorded && turn.keep_lease && instance.inline.has_room() {
+                instance.inline.push(&claimed);
             } else if !self.add_work(instance.key, new, Some(&claimed.lease))? {
                 continue;
             }
@@ -317,21 +317,22 @@ impl Store<'_, '_> {
         Ok(true)
     }
 
-    fn held_work(&mut self, lease: &WorkLease) -> Step<Option<(RowKey, Row)>> {
+    fn held_work(&mut self, lease: &WorkLease) -> Step<Option<(RowKey, WorkRow)>> {
         let Some(instance_key) = self.key_of(&lease.key.instance)? else {
             return Ok(None);
         };
         let key = RowKey::new(instance_key, &lease.key);
-        self.lay_down_stored(key)?;
+        self.spill_stored_to_row(key)?;
         let row = self.work_row(key)?;
-        let is_held = |row: &Row| row.session == holder(lease.session) && row.token == lease.token;
+        let is_held =
+            |row: &WorkRow| row.session == holder(lease.session) && row.token == lease.token;
         Ok(row.filter(is_held).map(|row| (key, row)))
     }
 
-    fn work_row(&self, key: RowKey) -> Step<Option<Row>> {
+    fn work_row(&self, key: RowKey) -> Step<Option<WorkRow>> {
         let mut statement = self.statement(sql::WORK_LOAD)?;
         let row = statement.query_row(key.parameters(), |row| {
-            Ok(Row {
+            Ok(WorkRow {
                 session: row.get(0)?,
                 token: uint(row.get(1)?),
                 is_cancelled: row.get(2)?,
@@ -351,7 +352,13 @@ impl Store<'_, '_> {
         Ok(Some(item_of(what, &row.item)?))
     }
 
-    fn free_one(&mut self, key: RowKey, work: &Row, not_before_ms: u64, failed: i64) -> Step<()> {
+    fn free_one(
+        &mut self,
+        key: RowKey,
+        work: &WorkRow,
+        not_before_ms: u64,
+        failed: i64,
+    ) -> Step<()> {
         self.free_row(key, &work.queue, not_before_ms, [failed, 0])
     }
 
@@ -372,7 +379,7 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// Takes everything out of the hands of a session that ended.
+    /// Frees all work of a session that ended.
     pub(super) fn free_work_held_by(&mut self, session: SessionId, has_crashed: bool) -> Step<()> {
         let mut statement = self.statement(sql::WORK_HELD)?;
         let held = statement.query_map([holder(session)], |row| {
@@ -395,7 +402,7 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// Removes work that nobody has; marks work that somebody has.
+    /// Removes work that no session holds; marks work that a session holds.
     pub(super) fn cancel_work(&self, key: RowKey) -> Step<()> {
         if self.run(sql::WORK_DELETE_FREE, key.parameters())? == 0 {
             self.run(sql::WORK_CANCEL, key.parameters())?;
@@ -433,7 +440,8 @@ impl Store<'_, '_> {
             for (other, life) in &self.state.sessions {
                 let held = params![holder(*other), queue];
                 if *other != session
-                    && (self.finds(sql::WORK_IS_HELD, held)? || self.has_in_hand(*other, queue)?)
+                    && (self.finds(sql::WORK_IS_HELD, held)?
+                        || self.has_inline_work(*other, queue)?)
                 {
                     at(life.late_at_ms());
                 }

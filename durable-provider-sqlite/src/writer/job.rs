@@ -1,4 +1,4 @@
-//! A request: what it does within the transaction, and who waits for the answer.
+//! A request: what it does within the transaction, and where its answer goes.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::store::Store;
 /// What the changes of a request must outlive once it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outlives {
-    /// The death of the process: it says who holds what, and after a power cut nobody
-    /// holds anything.
+    /// The death of the process: the changes are leases, and a power cut ends all
+    /// sessions.
     Process,
     /// A power cut, as far as the store's durability goes.
     PowerCut,
@@ -100,7 +100,7 @@ where
                 reason: "the request was not run".into(),
             }),
         };
-        // Whoever asked may be gone.
+        // The caller may have stopped waiting.
         let _ = self.reply.send(result);
     }
 }

@@ -37,10 +37,7 @@ async fn work(_: ActivityContext, number: u64) -> Result<u64, Failure> {
 }
 
 fn options() -> RedisOptions {
-    RedisOptions {
-        prefix: "nodes-example".into(),
-        ..RedisOptions::default()
-    }
+    RedisOptions::default().prefix("nodes-example")
 }
 
 /// A node, until its process is killed.

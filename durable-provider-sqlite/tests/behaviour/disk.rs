@@ -1,13 +1,8 @@
 //! Real errors of the operating system: a child process whose disk fails on demand.
 //!
-//! The child is this very test binary with `support/failing_disk.c` preloaded: system
+//! The child is this very test binary with `failing_disk.c` preloaded: system
 //! calls on the database fail with EIO, ENOSPC or EROFS while the child wants it. The
 //! compiler that SQLite was built with builds that, too.
-#![cfg(target_os = "linux")]
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +16,7 @@ use durable_core::provider::{
 use durable_provider_sqlite::SqliteProvider;
 use durable_testkit::TurnBuilder;
 
-use support::{COUNT, Place, audit, child, records, try_node};
+use crate::support::{COUNT, Place, audit, child, records, try_node};
 
 /// Set for a child: where it works.
 const PLACE: &str = "DURABLE_DISK_PLACE";
@@ -30,27 +25,27 @@ const FAULT_ONE_IN: &str = "DURABLE_FAULT_ONE_IN";
 
 #[test]
 fn a_sync_that_fails_is_unknown_and_told_by_reading_again() {
-    run_child("child_whose_syncs_fail", None);
+    run_child("disk::child_whose_syncs_fail", None);
 }
 
 #[test]
-fn a_hand_out_does_not_wait_for_the_disk_and_the_turn_after_it_does() {
-    run_child("child_that_is_handed_something", None);
+fn a_claim_does_not_wait_for_the_disk_and_the_turn_after_it_does() {
+    run_child("disk::child_that_claims_an_instance", None);
 }
 
 #[test]
 fn a_full_disk_loses_nothing_and_is_waited_out() {
-    run_child("child_whose_disk_is_full", None);
+    run_child("disk::child_whose_disk_is_full", None);
 }
 
 #[test]
 fn a_file_system_that_is_read_only_is_named() {
-    run_child("child_that_may_not_write", None);
+    run_child("disk::child_that_may_not_write", None);
 }
 
 #[test]
 fn orchestrations_finish_although_one_sync_in_five_fails() {
-    run_child("child_that_works_on_a_bad_disk", Some(5));
+    run_child("disk::child_that_works_on_a_bad_disk", Some(5));
 }
 
 /// Runs a test of this binary in a process with a disk that fails.
@@ -73,7 +68,7 @@ fn run_child(name: &str, fault_one_in: Option<u32>) {
 }
 
 fn failing_disk(directory: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/failing_disk.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/behaviour/failing_disk.c");
     let library = directory.join("failing_disk.so");
     let compiled = Command::new(std::env::var("CC").unwrap_or("cc".into()))
         .args(["-shared", "-fPIC", "-O1", "-Wall", "-o"])
@@ -177,7 +172,7 @@ async fn child_whose_syncs_fail() {
 }
 
 #[tokio::test]
-async fn child_that_is_handed_something() {
+async fn child_that_claims_an_instance() {
     let Some(disk) = Disk::of_child() else {
         return;
     };

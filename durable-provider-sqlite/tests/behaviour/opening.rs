@@ -1,8 +1,4 @@
 //! Opening a file: what it is made like, what is refused, what stays.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::time::Duration;
 
@@ -11,7 +7,7 @@ use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{Durability, SqliteOptions, SqliteProvider};
 use durable_testkit::start_message;
 
-use support::{COUNT, Place, audit, node, records};
+use crate::support::{COUNT, Place, audit, node, records};
 
 fn refusal(place: &Place) -> String {
     match SqliteProvider::open(place.file()) {
@@ -72,7 +68,7 @@ fn the_file_says_whose_it_is() {
         raw.query_row(&format!("PRAGMA {name}"), [], text).unwrap()
     };
     assert_eq!(pragma("application_id"), 0x4455_5241.to_string());
-    assert_eq!(pragma("user_version"), "2");
+    assert_eq!(pragma("user_version"), "1");
     assert_eq!(pragma("journal_mode"), "wal");
     assert_eq!(pragma("auto_vacuum"), "2");
     assert_eq!(pragma("page_size"), "4096");
@@ -125,28 +121,7 @@ fn what_is_no_database_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_of_the_first_version_is_brought_up_to_date() {
-    let place = Place::new();
-    let provider = place.open();
-    let runtime = node(&provider).await;
-    let first = runtime.client().start(COUNT, "first", &1).await.unwrap();
-    assert_eq!(first.wait().await.unwrap(), 4);
-    runtime.shutdown(Duration::from_secs(5)).await;
-    drop(provider);
-    let back = "ALTER TABLE instance DROP COLUMN in_hand; PRAGMA user_version = 1";
-    place.raw().execute_batch(back).unwrap();
-
-    let provider = place.open();
-    let runtime = node(&provider).await;
-    let second = runtime.client().start(COUNT, "second", &2).await.unwrap();
-    assert_eq!(second.wait().await.unwrap(), 5);
-    runtime.shutdown(Duration::from_secs(5)).await;
-    assert_eq!(records(&provider).await.len(), 2);
-    audit(&provider).await;
-}
-
-#[tokio::test]
-async fn a_log_with_room_ahead_is_read_after_a_crash() {
+async fn a_preallocated_log_is_read_after_a_crash() {
     let place = Place::new();
     let provider = place.open();
     let log = |place: &Place| place.directory().join("store.db-wal");
@@ -195,10 +170,7 @@ fn a_missing_directory_is_named() {
 async fn what_was_started_is_there_after_a_reopen_also_with_relaxed_durability() {
     for durability in [Durability::Full, Durability::Relaxed] {
         let place = Place::new();
-        let options = SqliteOptions {
-            durability,
-            ..SqliteOptions::default()
-        };
+        let options = SqliteOptions::default().durability(durability);
         let id = InstanceId::from("a");
         let first = ExecutionId::FIRST;
         for is_new in [true, false, false] {
@@ -242,7 +214,7 @@ async fn after_the_last_node_has_gone_the_file_alone_has_everything() {
 }
 
 #[tokio::test]
-async fn the_log_of_the_next_node_has_room_ahead_again() {
+async fn the_log_of_the_next_node_is_preallocated_again() {
     let place = Place::new();
     let provider = place.open();
     let log = place.directory().join("store.db-wal");
@@ -255,4 +227,26 @@ async fn the_log_of_the_next_node_has_room_ahead_again() {
         runtime.shutdown(Duration::from_secs(5)).await;
         assert_eq!(length(), 0, "{id}");
     }
+}
+
+#[tokio::test]
+async fn the_log_is_as_long_as_what_was_written_without_preallocation() {
+    let place = Place::new();
+    let options = SqliteOptions::default().preallocate_wal(false);
+    let provider = SqliteProvider::open_with(place.file(), options).unwrap();
+    for number in 0..20_u64 {
+        let id = InstanceId::from(format!("{number}"));
+        let started = provider.start(&id, start_message("s"), IdReuse::Refuse, number);
+        started.await.map(drop).unwrap();
+    }
+    let raw = place.raw();
+    let frames: i64 = raw
+        .query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1))
+        .unwrap();
+    let log = place.directory().join("store.db-wal");
+    let length = std::fs::metadata(log).unwrap().len();
+    // The header of the log, and the header and the page of each frame.
+    assert_eq!(length, 32 + frames.unsigned_abs() * (24 + 4096));
+    assert_eq!(records(&provider).await.len(), 20);
+    audit(&provider).await;
 }

@@ -1,8 +1,4 @@
 //! What goes wrong outside: disks, files, rows, other processes, hostile input.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +12,7 @@ use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Limits};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_testkit::{TurnBuilder, start_message};
 
-use support::{COUNT, GATED, GO, Place, audit, node};
+use crate::support::{COUNT, GATED, GO, Place, audit, node};
 
 async fn start(provider: &SqliteProvider, id: &str) -> Result<(), ProviderError> {
     let message_id = format!("start-{}", id.get(..9).unwrap_or(id));
@@ -121,7 +117,7 @@ async fn a_damaged_message_stops_its_instance_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_damaged_work_item_is_set_aside_and_its_instance_named() {
+async fn a_damaged_work_item_is_not_claimed_and_its_instance_is_suspended() {
     let place = Place::new();
     let provider = place.open();
     let session = provider
@@ -208,10 +204,7 @@ async fn a_storm_of_other_writers_loses_nothing() {
 #[tokio::test]
 async fn a_file_that_stays_busy_is_unavailable_and_then_goes_on() {
     let place = Place::new();
-    let options = SqliteOptions {
-        busy_timeout: Duration::from_millis(50),
-        ..SqliteOptions::default()
-    };
+    let options = SqliteOptions::default().busy_timeout(Duration::from_millis(50));
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -226,13 +219,10 @@ async fn a_file_that_stays_busy_is_unavailable_and_then_goes_on() {
 #[tokio::test]
 async fn a_payload_at_the_limit_is_stored_and_one_over_it_writes_nothing() {
     let place = Place::new();
-    let options = SqliteOptions {
-        limits: Limits {
-            max_payload_bytes: 100_000,
-            ..Limits::default()
-        },
-        ..SqliteOptions::default()
-    };
+    let options = SqliteOptions::default().limits(Limits {
+        max_payload_bytes: 100_000,
+        ..Limits::default()
+    });
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
     let message = |bytes: usize| Message {
         message_id: format!("start-{bytes}").into(),

@@ -2,10 +2,6 @@
 //!
 //! What the contract says of such work is checked by the conformance suite and the
 //! model, which claim in their commits, too. Here is what the file says.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use durable_core::provider::{
     ClaimedWork, CommitOutcome, Committed, IdReuse, InstanceStatus, Provider, ProviderError,
@@ -14,19 +10,19 @@ use durable_core::provider::{
 use durable_provider_sqlite::SqliteProvider;
 use durable_testkit::{TurnBuilder, start_message};
 
-use support::{Place, audit};
+use crate::support::{Place, audit};
 
 const NOW_MS: u64 = 1_000;
 /// When the sessions of these tests are late.
 const LATE_MS: u64 = 100_000;
 
-struct Store {
+struct HeldStore {
     place: Place,
     provider: SqliteProvider,
     session: SessionId,
 }
 
-impl Store {
+impl HeldStore {
     async fn new() -> Self {
         let place = Place::new();
         let provider = place.open();
@@ -94,7 +90,7 @@ async fn open_session(provider: &SqliteProvider, now_ms: u64) -> SessionId {
 
 #[tokio::test]
 async fn steps_that_the_holder_runs_write_no_row_of_work() {
-    let store = Store::new().await;
+    let store = HeldStore::new().await;
     let (mut turn, mut claimed) = store.hold("order", 1).await;
     for _ in 0..3 {
         assert_eq!(store.rows(), 0);
@@ -119,7 +115,7 @@ async fn steps_that_the_holder_runs_write_no_row_of_work() {
 
 #[tokio::test]
 async fn work_of_a_holder_that_died_is_found_as_it_was_scheduled() {
-    let store = Store::new().await;
+    let store = HeldStore::new().await;
     let (turn, claimed) = store.hold("order", 3).await;
     let next = TurnBuilder::after(&turn, NOW_MS)
         .finishing_work(&claimed[1].lease.key, "1")
@@ -136,8 +132,8 @@ async fn work_of_a_holder_that_died_is_found_as_it_was_scheduled() {
 }
 
 #[tokio::test]
-async fn more_work_than_a_hand_holds_has_rows() {
-    let store = Store::new().await;
+async fn more_work_than_fits_inline_has_rows() {
+    let store = HeldStore::new().await;
     let (turn, _) = store.hold("order", 20).await;
     assert_eq!(store.rows(), 4);
     let found = store.found_by_another().await;
@@ -149,7 +145,7 @@ async fn more_work_than_a_hand_holds_has_rows() {
 
 #[tokio::test]
 async fn work_that_the_history_does_not_repeat_has_a_row() {
-    let store = Store::new().await;
+    let store = HeldStore::new().await;
     let mut turn = store.first_turn("order", 1).await;
     turn.new_work[0].input = "\"coded otherwise\"".into();
     assert_eq!(store.commit(&turn).await.claimed[0].item, turn.new_work[0]);
@@ -159,7 +155,7 @@ async fn work_that_the_history_does_not_repeat_has_a_row() {
 
 #[tokio::test]
 async fn a_heartbeat_and_a_retry_give_work_a_row() {
-    let store = Store::new().await;
+    let store = HeldStore::new().await;
     let (_, claimed) = store.hold("order", 2).await;
     let lease = &claimed[0].lease;
     let beat = store
@@ -189,11 +185,11 @@ async fn a_heartbeat_and_a_retry_give_work_a_row() {
 }
 
 #[tokio::test]
-async fn a_hand_that_cannot_be_read_stops_its_instance_and_no_other() {
-    let store = Store::new().await;
+async fn inline_work_that_cannot_be_read_stops_its_instance_and_no_other() {
+    let store = HeldStore::new().await;
     let (damaged, claimed) = store.hold("damaged", 1).await;
     let (sound, _) = store.hold("sound", 1).await;
-    let cut = "UPDATE instance SET in_hand = substr(in_hand, 2) WHERE key = (SELECT key FROM record WHERE id = 'damaged')";
+    let cut = "UPDATE instance SET inline_work = substr(inline_work, 2) WHERE key = (SELECT key FROM record WHERE id = 'damaged')";
     assert_eq!(store.place.raw().execute(cut, []).unwrap(), 1);
     let next = TurnBuilder::after(&damaged, NOW_MS)
         .finishing_work(&claimed[0].lease.key, "1")
@@ -216,7 +212,7 @@ async fn a_hand_that_cannot_be_read_stops_its_instance_and_no_other() {
 
 #[tokio::test]
 async fn work_whose_event_is_damaged_stops_its_instance_and_no_other() {
-    let store = Store::new().await;
+    let store = HeldStore::new().await;
     store.hold("damaged", 1).await;
     let (sound, _) = store.hold("sound", 1).await;
     let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";

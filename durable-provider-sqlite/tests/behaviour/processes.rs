@@ -1,8 +1,4 @@
 //! Several processes on one file, played by handles that share nothing but the file.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +9,7 @@ use durable_core::provider::{
 use durable_provider_sqlite::SqliteProvider;
 use durable_testkit::{event_message, start_message};
 
-use support::{COUNT, Place, audit, node};
+use crate::support::{COUNT, Place, audit, node};
 
 fn an_hour() -> SessionOptions {
     SessionOptions {

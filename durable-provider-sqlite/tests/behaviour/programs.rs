@@ -1,9 +1,5 @@
 //! Random programs on a real file: two nodes share it, both die in the middle, others
 //! take over; everything ends, and every history replays.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +12,7 @@ use durable_testkit::strategy::{PROGRAM, Program, any_program, program_registry}
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use support::{Place, audit, records};
+use crate::support::{Place, audit, records};
 
 const PROGRAMS: usize = 200;
 

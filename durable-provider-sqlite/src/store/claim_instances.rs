@@ -1,4 +1,4 @@
-//! Handing instances out and taking them back without a commit.
+//! Claiming instances, and releasing them without a commit.
 
 use durable_core::provider::{
     InboxPage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance, ReadyInstances,
@@ -29,7 +29,7 @@ impl Store<'_, '_> {
         ready.truncate(max);
         let mut instances = Vec::with_capacity(ready.len());
         for (_, key) in ready {
-            instances.extend(self.hand_out(key, session)?);
+            instances.extend(self.claim_instance(key, session)?);
         }
         Ok(ReadyInstances {
             now_ms: self.state.now_ms,
@@ -59,7 +59,7 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// What is ready in these hands, those that waited longest first.
+    /// What is ready for this holder, those that waited longest first.
     fn ready_places(&self, holder: i64, max: usize) -> Step<Vec<(ReadySince, i64)>> {
         let mut statement = self.statement(sql::INSTANCES_READY)?;
         let places = statement.query_map([holder, int(self.state.now_ms), limit(max)], |row| {
@@ -75,7 +75,7 @@ impl Store<'_, '_> {
     /// Gives the session the messages that it was not given under its lease, with a
     /// new lease if it has none. An instance whose messages are damaged is suspended
     /// instead.
-    fn hand_out(&mut self, key: i64, session: SessionId) -> Step<Option<ReadyInstance>> {
+    fn claim_instance(&mut self, key: i64, session: SessionId) -> Step<Option<ReadyInstance>> {
         let Some(mut instance) = self.load(key)? else {
             return Ok(None);
         };
@@ -121,7 +121,7 @@ impl Store<'_, '_> {
         query::inbox_page(self.statements.connection, id, instance.key, after, max)
     }
 
-    /// Stops an instance that cannot be handed out because something of it does not
+    /// Suspends an instance that cannot be claimed because something of it does not
     /// decode; the others go on.
     pub(super) fn suspend_damaged(
         &mut self,

@@ -1,76 +1,49 @@
-//! The connection that writes, and the life of a group of requests.
+//! Group commit: the connection that writes, and the life of a group of requests.
 //!
-//! - Nobody is answered before the group is on disk, unless all of it only says who
-//!   holds what: after a power cut nobody holds anything.
+//! - No request is answered before its group is on disk, unless all of the group only
+//!   changes leases: a power cut ends all sessions.
 //! - A step that fails leaves nothing; the others stay whole.
-//! - A commit that fails with an I/O error may have happened: everybody in the group
-//!   is told so, the connection is closed, and the file is opened and checked again
-//!   before anything else.
+//! - A commit that fails with an I/O error may have happened: every caller in the group is
+//!   told so, the connection is closed, and the file is opened and checked again before
+//!   anything else.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use durable_core::provider::ProviderError;
 use rusqlite::Connection;
 
 use super::busy;
-use super::checkpoint::{self, LogWatch};
+use super::database_file::DatabaseFile;
 use super::failed::Failed;
-use super::file::FileIdentity;
 use super::guard::{Guard, Stepped};
 use super::job::{BoxedJob, Outlives};
-use super::room::LogRoom;
+use super::other_processes::OtherProcesses;
 use crate::connection;
-use crate::error::of_opening;
 use crate::lock::SessionLocks;
 use crate::options::{Durability, SqliteOptions};
 use crate::statistics::Counters;
-use crate::store::{State, Statements, Store};
-use crate::wake::{Board, Topic};
+use crate::store::{Statements, Store, WriterState};
+use crate::wake::Board;
 
 /// The writer of one store.
 #[derive(Debug)]
-pub(crate) struct Core {
+pub(crate) struct GroupCommit {
     options: SqliteOptions,
     /// None while the connection is not to be trusted.
     connection: Option<Connection>,
-    state: State,
+    state: WriterState,
     board: Arc<Board>,
     counters: Arc<Counters>,
-    /// What SQLite calls the content; another number means that another process
-    /// changed it. None before the first look.
-    data_version: Option<i64>,
-    /// When the locks of other processes' sessions were last tried.
-    last_liveness: Option<Instant>,
-    place: Option<Place>,
+    others: OtherProcesses,
+    /// None for a store in memory.
+    file: Option<DatabaseFile>,
     /// What the connection's commits outlive.
     outlives: Outlives,
 }
 
-/// A store in a file.
-#[derive(Debug)]
-struct Place {
-    path: PathBuf,
-    file: FileIdentity,
-    log: LogWatch,
-    room: LogRoom,
-}
-
-impl Place {
-    /// Moves the log into the file, if readers let it; whatever is written next begins it
-    /// anew.
-    fn shorten_log(&mut self, connection: &Connection) {
-        match checkpoint::shorten(connection) {
-            Ok(true) => self.room.begin_anew(),
-            Ok(false) => {}
-            Err(error) => tracing::warn!(%error, "the write-ahead log could not be shortened"),
-        }
-    }
-}
-
-impl Core {
-    /// Opens the store in a file, and takes over what dead processes held.
+impl GroupCommit {
+    /// Opens the store in a file, and expires the sessions of dead processes.
     pub(crate) fn open(
         path: &Path,
         options: SqliteOptions,
@@ -78,15 +51,9 @@ impl Core {
         counters: Arc<Counters>,
     ) -> Result<Self, ProviderError> {
         let connection = connection::open_writer(path, &options)?;
-        let place = Place {
-            path: path.to_owned(),
-            file: FileIdentity::of(path),
-            log: LogWatch::new(log_of(path), &options),
-            room: LogRoom::new(log_of(path), &options),
-        };
-        let locks = SessionLocks::new(path);
-        let state = State::new(&options, Some(locks));
-        Self::start(connection, state, Some(place), options, board, counters)
+        let file = DatabaseFile::new(path, &options);
+        let state = WriterState::new(&options, Some(SessionLocks::new(path)));
+        Self::start(connection, state, Some(file), options, board, counters)
     }
 
     /// Opens a store in memory.
@@ -96,31 +63,30 @@ impl Core {
         counters: Arc<Counters>,
     ) -> Result<Self, ProviderError> {
         let connection = connection::open_in_memory(&options)?;
-        let state = State::new(&options, None);
+        let state = WriterState::new(&options, None);
         Self::start(connection, state, None, options, board, counters)
     }
 
     fn start(
         connection: Connection,
-        state: State,
-        place: Option<Place>,
+        state: WriterState,
+        file: Option<DatabaseFile>,
         options: SqliteOptions,
         board: Arc<Board>,
         counters: Arc<Counters>,
     ) -> Result<Self, ProviderError> {
-        let mut core = Self {
+        let mut writer = Self {
             options,
             connection: Some(connection),
             state,
             board,
             counters,
-            data_version: None,
-            last_liveness: None,
-            place,
+            others: OtherProcesses::new(options.poll_interval),
+            file,
             outlives: Outlives::PowerCut,
         };
-        core.run_checked(&mut [])?;
-        Ok(core)
+        writer.run_checked(&mut [])?;
+        Ok(writer)
     }
 
     /// The connection, if it is to be trusted.
@@ -141,39 +107,26 @@ impl Core {
         for job in jobs {
             job.answer(error.as_ref());
         }
-        self.tidy_up();
+        self.after_group();
     }
 
-    /// What nobody need wait for, after a group.
-    pub(crate) fn tidy_up(&mut self) {
-        if let (Some(place), Some(connection)) = (&mut self.place, &self.connection) {
-            place.room.after_group(connection);
-            if place.log.is_too_long() {
-                place.shorten_log(connection);
-            }
+    /// What no caller need wait for, after a group was answered.
+    pub(crate) fn after_group(&mut self) {
+        if let (Some(file), Some(connection)) = (&mut self.file, &self.connection) {
+            file.after_group(connection);
         }
     }
 
     /// Looks whether another process did something, while there is nothing to do.
-    pub(crate) fn look_around(&mut self) {
+    pub(crate) fn poll_other_processes(&mut self) {
         let Some(connection) = &self.connection else {
             return;
         };
-        let has_changed = match data_version(connection) {
-            Ok(version) => Some(version) != self.data_version,
-            Err(_) => return,
+        let Ok(true) = self.others.have_news(connection, &self.state) else {
+            return;
         };
-        let somebody_died = self.is_liveness_due() && {
-            self.last_liveness = Some(Instant::now());
-            !self.state.dead_sessions().is_empty()
-        };
-        if somebody_died {
-            self.last_liveness = None;
-        }
-        if (has_changed || somebody_died)
-            && let Err(error) = self.run_checked(&mut [])
-        {
-            tracing::warn!(%error, "the store could not be looked at");
+        if let Err(error) = self.run_checked(&mut []) {
+            tracing::warn!(%error, "the changes of other processes could not be read");
         }
     }
 
@@ -181,7 +134,7 @@ impl Core {
         let result = self.transaction(jobs);
         if result.is_err() {
             // What the steps left in memory may not be in the file.
-            self.data_version = None;
+            self.others.distrust_memory();
             self.state.forget_rows();
         }
         self.publish();
@@ -189,12 +142,12 @@ impl Core {
     }
 
     fn transaction(&mut self, jobs: &mut [BoxedJob]) -> Result<(), ProviderError> {
-        self.open_again()?;
+        self.reopen()?;
         let Some(connection) = self.connection.take() else {
             return Err(closed());
         };
         let outlives = jobs.iter().map(|job| job.outlives()).max();
-        let result = self.promise(&connection, outlives.unwrap_or(Outlives::PowerCut));
+        let result = self.set_synchronous(&connection, outlives.unwrap_or(Outlives::PowerCut));
         let result = result.and_then(|()| {
             let statements = Statements::on(&connection);
             self.begin(&statements)?;
@@ -213,37 +166,28 @@ impl Core {
     }
 
     /// Opens the file again after a connection was closed for its errors.
-    ///
-    /// After a sync that failed, what the file reads as may be in the memory of the
-    /// operating system only, and will not be written by the next sync. So the log
-    /// is moved into the file before anybody is told what is there.
-    fn open_again(&mut self) -> Result<(), ProviderError> {
+    fn reopen(&mut self) -> Result<(), ProviderError> {
         if self.connection.is_some() {
             return Ok(());
         }
-        let Some(place) = &self.place else {
+        let Some(file) = &self.file else {
             return Err(closed());
         };
-        place.file.check()?;
-        let connection = connection::open_writer(&place.path, &self.options)?;
-        let is_moved =
-            checkpoint::shorten(&connection).map_err(|error| of_opening(&place.path, &error))?;
-        if !is_moved {
-            return Err(ProviderError::Unavailable {
-                reason: "readers keep the log from being moved into the file".into(),
-            });
-        }
-        self.connection = Some(connection);
-        self.data_version = None;
+        self.connection = Some(file.reopen(&self.options)?);
+        self.others.distrust_memory();
         self.outlives = Outlives::PowerCut;
         Ok(())
     }
 
     /// Has the next commit wait for the disk, or not. A later commit that waits takes
     /// along everything before it.
-    fn promise(&mut self, connection: &Connection, outlives: Outlives) -> Result<(), Failed> {
-        let is_said = self.outlives == outlives || self.place.is_none();
-        if is_said || self.options.durability == Durability::Relaxed {
+    fn set_synchronous(
+        &mut self,
+        connection: &Connection,
+        outlives: Outlives,
+    ) -> Result<(), Failed> {
+        let is_set = self.outlives == outlives || self.file.is_none();
+        if is_set || self.options.durability == Durability::Relaxed {
             return Ok(());
         }
         connection.execute_batch(match outlives {
@@ -262,38 +206,10 @@ impl Core {
         busy::retry(self.options.busy_timeout, || {
             execute(connection, "BEGIN IMMEDIATE")
         })?;
-        let version = data_version(connection)?;
-        if self.data_version != Some(version) {
-            self.state.reload(connection)?;
-            self.state.forget_rows();
-            self.state.note(Topic::Elsewhere);
-            self.data_version = Some(version);
-        }
-        if self.is_liveness_due() {
-            self.last_liveness = Some(Instant::now());
-            self.bury_dead(statements)?;
-        }
+        self.others.catch_up(connection, &mut self.state)?;
+        self.others
+            .expire_dead_sessions(statements, &mut self.state)?;
         Ok(())
-    }
-
-    /// Ends the sessions of processes that are dead.
-    fn bury_dead(&mut self, statements: &Statements<'_>) -> Result<(), Failed> {
-        for session in self.state.dead_sessions() {
-            let state = &mut self.state;
-            Store { statements, state }.bury_session(session)?;
-        }
-        Ok(())
-    }
-
-    /// Whether it is time to try the locks of other processes' sessions.
-    fn is_liveness_due(&self) -> bool {
-        let Some(locks) = &self.state.locks else {
-            return false;
-        };
-        let mut sessions = self.state.sessions.keys();
-        let has_others = sessions.any(|session| !locks.is_own(*session));
-        let last = self.last_liveness;
-        has_others && last.is_none_or(|last| last.elapsed() >= self.options.poll_interval)
     }
 
     /// Lets every request do its step.
@@ -305,7 +221,7 @@ impl Core {
         for job in jobs.iter_mut() {
             if self.step(statements, job, Guard::None)? == Stepped::HalfWay {
                 execute(statements.connection, "ROLLBACK")?;
-                self.data_version = None;
+                self.others.distrust_memory();
                 self.begin(statements)?;
                 return self.guarded_steps(statements, jobs);
             }
@@ -362,8 +278,8 @@ impl Core {
         let has_changed = connection.total_changes() != changes;
         if has_changed {
             self.state.store(connection)?;
-            if let Some(place) = &mut self.place {
-                place.room.before_commit();
+            if let Some(file) = &mut self.file {
+                file.before_commit();
             }
         }
         if let Err(error) = execute(connection, "COMMIT") {
@@ -374,20 +290,20 @@ impl Core {
         }
         self.counters.add_transaction();
         self.counters.add_turns(self.state.turns);
-        if let Some(place) = &mut self.place {
-            place.file.check().map_err(|error| Failed {
+        if let Some(file) = &mut self.file {
+            file.check().map_err(|error| Failed {
                 error,
                 spoils: true,
             })?;
             // When the last node has gone, the file can be copied on its own.
             if self.state.sessions_changed && self.state.sessions.is_empty() {
-                place.shorten_log(connection);
+                file.truncate_wal(connection);
             }
         }
         Ok(())
     }
 
-    /// Tells those who wait what changed.
+    /// Wakes the waiters of what changed.
     fn publish(&mut self) {
         if self.state.sessions_changed {
             self.state.sessions_changed = false;
@@ -398,16 +314,10 @@ impl Core {
     }
 }
 
-/// The write-ahead log of a database.
-fn log_of(database: &Path) -> PathBuf {
-    let mut log = database.to_owned().into_os_string();
-    log.push("-wal");
-    log.into()
-}
-
-fn closed() -> ProviderError {
-    ProviderError::Unavailable {
-        reason: "the store is closed".into(),
+/// A store in memory ends with its connection.
+pub(crate) fn closed() -> ProviderError {
+    ProviderError::Unusable {
+        reason: "the store in memory is gone with its connection: restart this process".into(),
     }
 }
 
@@ -421,11 +331,6 @@ pub(super) fn execute(connection: &Connection, text: &str) -> rusqlite::Result<(
     Ok(())
 }
 
-fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
-    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
-    statement.query_row([], |row| row.get(0))
-}
-
 #[cfg(test)]
 mod tests {
     use durable_core::provider::{IdReuse, MessageBody, StartInstance, StartOutcome};
@@ -437,15 +342,15 @@ mod tests {
     use crate::error::Fault;
     use crate::turn::StartRequest;
 
-    fn open(path: &Path) -> Core {
+    fn open(path: &Path) -> GroupCommit {
         let options = SqliteOptions::default();
-        Core::open(path, options, Arc::default(), Arc::default()).unwrap()
+        GroupCommit::open(path, options, Arc::default(), Arc::default()).unwrap()
     }
 
-    type Answer = oneshot::Receiver<Result<StartOutcome, ProviderError>>;
+    type PendingStart = oneshot::Receiver<Result<StartOutcome, ProviderError>>;
 
     /// A start with an input of this size.
-    fn start_job(id: &str, bytes: usize) -> (BoxedJob, Answer) {
+    fn start_job(id: &str, bytes: usize) -> (BoxedJob, PendingStart) {
         let id = InstanceId::from(id);
         let message = durable_core::provider::Message {
             message_id: "s".into(),
@@ -464,21 +369,21 @@ mod tests {
 
     /// Starts instances in one group, each with an input of this size.
     fn start(
-        core: &mut Core,
+        writer: &mut GroupCommit,
         ids: &[&str],
         bytes: usize,
     ) -> Vec<Result<StartOutcome, ProviderError>> {
         let starts = ids.iter().map(|id| start_job(id, bytes));
-        let (jobs, answers): (_, Vec<Answer>) = starts.unzip();
-        core.run_and_answer(jobs);
+        let (jobs, answers): (_, Vec<PendingStart>) = starts.unzip();
+        writer.run_and_answer(jobs);
         answers
             .into_iter()
             .map(|mut answer| answer.try_recv().unwrap())
             .collect()
     }
 
-    fn count(core: &Core) -> i64 {
-        let connection = core.connection().unwrap();
+    fn count(writer: &GroupCommit) -> i64 {
+        let connection = writer.connection().unwrap();
         let records = "SELECT count(*) FROM record";
         connection.query_row(records, [], |row| row.get(0)).unwrap()
     }
@@ -486,35 +391,35 @@ mod tests {
     #[test]
     fn a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room() {
         let directory = tempfile::tempdir().unwrap();
-        let mut core = open(&directory.path().join("a.db"));
-        assert!(start(&mut core, &["before"], 10)[0].is_ok());
-        let set = |core: &Core, pages: i64| {
-            let connection = core.connection().unwrap();
+        let mut writer = open(&directory.path().join("a.db"));
+        assert!(start(&mut writer, &["before"], 10)[0].is_ok());
+        let set = |writer: &GroupCommit, pages: i64| {
+            let connection = writer.connection().unwrap();
             let set = format!("PRAGMA max_page_count = {pages}");
             let read: i64 = connection.query_row(&set, [], |row| row.get(0)).unwrap();
             read
         };
-        let room = set(&core, 1) + 4;
-        set(&core, room);
-        let answers = start(&mut core, &["small", "large", "last"], 100_000);
+        let room = set(&writer, 1) + 4;
+        set(&writer, room);
+        let answers = start(&mut writer, &["small", "large", "last"], 100_000);
         for answer in &answers {
             let error = answer.as_ref().unwrap_err();
             assert!(error.is_retryable(), "{error}");
         }
-        assert_eq!(count(&core), 1, "nothing of what was refused stays");
-        set(&core, 1_000_000);
-        let answers = start(&mut core, &["small", "large", "last"], 100_000);
+        assert_eq!(count(&writer), 1, "nothing of what was refused stays");
+        set(&writer, 1_000_000);
+        let answers = start(&mut writer, &["small", "large", "last"], 100_000);
         assert!(answers.iter().all(Result::is_ok));
-        assert_eq!(count(&core), 4);
+        assert_eq!(count(&writer), 4);
     }
 
     #[test]
     fn a_connection_that_may_not_write_says_what_to_do() {
         let directory = tempfile::tempdir().unwrap();
-        let mut core = open(&directory.path().join("a.db"));
-        let connection = core.connection().unwrap();
+        let mut writer = open(&directory.path().join("a.db"));
+        let connection = writer.connection().unwrap();
         connection.pragma_update(None, "query_only", true).unwrap();
-        let Err(ProviderError::Unusable { reason }) = &start(&mut core, &["a"], 1)[0] else {
+        let Err(ProviderError::Unusable { reason }) = &start(&mut writer, &["a"], 1)[0] else {
             panic!("it was written");
         };
         assert!(
@@ -526,7 +431,7 @@ mod tests {
     #[test]
     fn one_refused_request_leaves_the_others_whole() {
         let directory = tempfile::tempdir().unwrap();
-        let mut core = open(&directory.path().join("a.db"));
+        let mut writer = open(&directory.path().join("a.db"));
         let refused = || Fault::Refused(closed());
         let (bad, mut answer) = job::<()>(None, Outlives::PowerCut, move |store| {
             store
@@ -535,16 +440,16 @@ mod tests {
                 .execute_batch("DELETE FROM meta")?;
             Err(refused())
         });
-        core.run_and_answer(vec![bad]);
+        writer.run_and_answer(vec![bad]);
         assert_eq!(answer.try_recv().unwrap(), Err(closed()));
-        assert!(start(&mut core, &["a"], 1)[0].is_ok());
-        assert_eq!(count(&core), 1);
+        assert!(start(&mut writer, &["a"], 1)[0].is_ok());
+        assert_eq!(count(&writer), 1);
     }
 
     #[test]
     fn a_request_that_fails_half_way_leaves_the_others_whole() {
         let directory = tempfile::tempdir().unwrap();
-        let mut core = open(&directory.path().join("a.db"));
+        let mut writer = open(&directory.path().join("a.db"));
         let group = ["first", "second"].map(|id| start_job(id, 1));
         let (bad, mut refused) = job::<()>(None, Outlives::PowerCut, |store| {
             store
@@ -554,7 +459,7 @@ mod tests {
             Err(Fault::Refused(closed()))
         });
         let [(first, mut one), (second, mut two)] = group;
-        core.run_and_answer(vec![first, bad, second]);
+        writer.run_and_answer(vec![first, bad, second]);
         assert_eq!(refused.try_recv().unwrap(), Err(closed()));
         for answer in [&mut one, &mut two] {
             let outcome = answer.try_recv().unwrap();
@@ -563,17 +468,17 @@ mod tests {
                 "{outcome:?}"
             );
         }
-        assert_eq!(count(&core), 2);
+        assert_eq!(count(&writer), 2);
     }
 
     #[test]
     fn a_connection_that_was_closed_is_opened_again() {
         let directory = tempfile::tempdir().unwrap();
-        let mut core = open(&directory.path().join("a.db"));
-        assert!(start(&mut core, &["a"], 1)[0].is_ok());
-        core.connection = None;
-        assert!(start(&mut core, &["b"], 1)[0].is_ok());
-        assert_eq!(count(&core), 2);
+        let mut writer = open(&directory.path().join("a.db"));
+        assert!(start(&mut writer, &["a"], 1)[0].is_ok());
+        writer.connection = None;
+        assert!(start(&mut writer, &["b"], 1)[0].is_ok());
+        assert_eq!(count(&writer), 2);
     }
 
     #[test]

@@ -2,11 +2,6 @@
 //!
 //! The others are this very test binary, told by its environment to be a node. The
 //! parent has no node: it starts orchestrations, kills, and waits.
-#![cfg(unix)]
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -17,7 +12,7 @@ use durable_core::provider::InstanceStatus;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{Client, InstanceHandle};
 
-use support::{COUNT, Place, audit, child, node, records};
+use crate::support::{COUNT, Place, audit, child, node, records, say};
 
 const FILE: &str = "DURABLE_SHARED_FILE";
 const NODES: usize = 3;
@@ -62,7 +57,7 @@ async fn finish(first: u64, handles: &[InstanceHandle<u64>]) {
 
 /// Starts a node in a process of its own, and waits until it is at work.
 fn start_node(file: &Path) -> Child {
-    let mut node = child("a_node_until_its_input_ends")
+    let mut node = child("sharing::a_node_until_its_input_ends")
         .env(FILE, file)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -83,7 +78,7 @@ async fn a_node_until_its_input_ends() {
     };
     let provider = SqliteProvider::open(file).unwrap();
     let runtime = node(&provider).await;
-    support::say("\nat work");
+    say("\nat work");
     let input = tokio::task::spawn_blocking(|| std::io::stdin().lines().for_each(drop));
     input.await.unwrap();
     runtime.shutdown(Duration::from_secs(5)).await;

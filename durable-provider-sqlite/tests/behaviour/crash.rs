@@ -7,11 +7,6 @@
 //! pipe ends, which is after the last line that can have been written.
 //!
 //! `DURABLE_CRASH_KILLS` sets the number of kills, `DURABLE_CRASH_SEED` the moments.
-#![cfg(unix)]
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -23,7 +18,7 @@ use durable_core::provider::{InstanceStatus, Provider, SessionOptions};
 use durable_core::{Event, InstanceId};
 use durable_provider_sqlite::SqliteProvider;
 
-use support::{GATED, GO, Place, audit, child, history, node, records, say};
+use crate::support::{GATED, GO, Place, audit, child, history, node, records, say};
 
 const KILLS: u64 = 200;
 /// After so many kills a new file is begun, or the audits would take ever longer.
@@ -98,7 +93,7 @@ struct Moment {
 
 /// Runs a child until its moment has come, and kills it.
 fn kill_a_child(file: &Path, run: u64, moment: &Moment, acknowledged: &mut Acknowledged) {
-    let mut child = child("a_child_that_works_until_it_is_killed")
+    let mut child = child("crash::a_child_that_works_until_it_is_killed")
         .env(FILE, file)
         .env(RUN, run.to_string())
         .stdout(Stdio::piped())

@@ -1,8 +1,4 @@
 //! Orchestrations on a real file, from one process life to the next.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +14,7 @@ use durable_runtime::{
 };
 use durable_testkit::{Layer, Layered};
 
-use support::{COUNT, Place, audit, node, records};
+use crate::support::{COUNT, Place, audit, node, records};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_orchestrations_survive_a_restart_in_the_middle() {

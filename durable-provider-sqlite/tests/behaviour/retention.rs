@@ -1,8 +1,4 @@
 //! Removing what is no longer needed, and keeping the file and its log in bounds.
-#![cfg(test)]
-
-#[allow(dead_code, reason = "not every test uses all of it")]
-mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +11,7 @@ use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_testkit::{TurnBuilder, start_message};
 
-use support::{Place, audit, records};
+use crate::support::{Place, audit, records};
 
 /// Starts an instance at this time and ends it in its first turn.
 async fn start_and_end(provider: &SqliteProvider, id: &str, now_ms: u64) {
@@ -113,10 +109,7 @@ async fn a_purge_gives_room_back() {
 #[tokio::test]
 async fn the_log_stays_in_bounds_while_somebody_reads_all_the_time() {
     let place = Place::new();
-    let options = SqliteOptions {
-        checkpoint_pages: 50,
-        ..SqliteOptions::default()
-    };
+    let options = SqliteOptions::default().checkpoint_pages(50);
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
     let is_over = Arc::new(AtomicBool::new(false));
     // They overlap, so there is always one, but none stays for long.
