@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::Clock;
 use crate::payload::{self, PayloadSubject};
 
 /// The surroundings of one attempt of an activity.
@@ -52,7 +51,6 @@ pub(crate) struct Attempt {
     pub(crate) earlier_heartbeat: Option<Payload>,
     pub(crate) cancellation: CancellationToken,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: Limits,
 }
 
@@ -121,11 +119,10 @@ impl ActivityContext {
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
         let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
-        let now_ms = self.attempt.clock.now_ms();
         let is_held = self
             .attempt
             .provider
-            .heartbeat_work(&self.attempt.lease, details, now_ms)
+            .heartbeat_work(&self.attempt.lease, details)
             .await
             .map_err(|error| Failure::application("heartbeat", error.to_string()))?;
         if is_held {

@@ -90,7 +90,6 @@
 
 mod activity;
 mod client;
-mod clock;
 mod combine;
 mod context;
 mod dispatch;
@@ -104,11 +103,9 @@ mod random;
 mod registry;
 mod replay;
 mod runtime;
-mod store_clock;
 
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
-pub use clock::{Clock, SystemClock, TokioClock};
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,

@@ -13,22 +13,22 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
-use crate::clock::Clock;
-use crate::coding::Coding;
+use crate::payload_codec::ActiveCodec;
 use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
 use crate::execution::ContextSettings;
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
-use crate::store_clock::StoreClock;
 
 /// What a node is made of; it outlives the node's sessions.
 #[derive(Clone)]
 pub(crate) struct NodeParts {
+    /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) coding: Coding,
+    /// The store as it is.
+    pub(crate) plain_provider: Arc<dyn Provider>,
+    pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
-    pub(crate) clock: Arc<dyn Clock>,
     /// The node was dropped: its tasks end where they stand, as in a crash.
     pub(crate) killed: CancellationToken,
 }
@@ -37,12 +37,13 @@ pub(crate) struct NodeParts {
 pub(crate) struct Node {
     /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
+    /// The store as it is, for what must be stored although the codec fails.
+    pub(crate) plain_provider: Arc<dyn Provider>,
     /// Decodes what comes out of the store.
-    pub(crate) coding: Coding,
+    pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
     pub(crate) settings: Arc<ContextSettings>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) session: SessionId,
     /// Turns that may run at once.
     pub(crate) turn_slots: Arc<Semaphore>,
@@ -70,7 +71,6 @@ pub(crate) struct Node {
     pub(crate) releases: Releases,
     is_left_open: AtomicBool,
     commits: AtomicU64,
-    store_clock: StoreClock,
 }
 
 impl Node {
@@ -82,9 +82,9 @@ impl Node {
         let options = &parts.options;
         Self {
             provider: Arc::clone(&parts.provider),
-            coding: parts.coding.clone(),
+            plain_provider: Arc::clone(&parts.plain_provider),
+            codec: parts.codec.clone(),
             registry: Arc::clone(&parts.registry),
-            clock: Arc::clone(&parts.clock),
             session,
             settings: Arc::new(ContextSettings::of(options)),
             turn_slots: Arc::new(Semaphore::new(slots(options.max_turns))),
@@ -103,7 +103,6 @@ impl Node {
             releases: Releases::default(),
             is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),
-            store_clock: StoreClock::default(),
             options: Arc::clone(options),
         }
     }
@@ -143,19 +142,14 @@ impl Node {
         CommitId(u128::from(self.session.0) << 64 | u128::from(number))
     }
 
-    /// The store told its time.
-    pub(crate) fn saw_store_time(&self, store_ms: u64) {
-        self.store_clock.saw(store_ms, self.clock.now_ms());
-    }
-
-    /// The store's time, as far as we know.
-    pub(crate) fn store_now_ms(&self) -> u64 {
-        self.store_clock.now_ms(self.clock.now_ms())
+    /// The store's time, as far as it is known without asking.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.provider.now_ms()
     }
 
     /// How long it is until something is due by the store's clock.
     pub(crate) fn until(&self, due_ms: u64) -> Duration {
-        self.store_clock.until(due_ms, self.clock.now_ms())
+        Duration::from_millis(due_ms.saturating_sub(self.now_ms()))
     }
 }
 

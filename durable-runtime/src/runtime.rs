@@ -12,8 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
-use crate::clock::{Clock, SystemClock};
-use crate::coding::{Coding, PayloadCodec};
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::dispatch::{self, Backoff};
 use crate::node::{self, Node, NodeParts};
 use crate::options::RuntimeOptions;
@@ -24,7 +23,7 @@ use crate::registry::Registry;
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A session that lived longer was in order: the next one is opened without delay.
-const LONG_LIVED_MS: u64 = 10_000;
+const LONG_LIVED: Duration = Duration::from_secs(10);
 
 /// A node that runs orchestrations and activities.
 ///
@@ -67,8 +66,7 @@ pub struct RuntimeBuilder {
     provider: Arc<dyn Provider>,
     registry: Registry,
     options: RuntimeOptions,
-    clock: Arc<dyn Clock>,
-    coding: Coding,
+    codec: ActiveCodec,
 }
 
 impl RuntimeBuilder {
@@ -78,16 +76,10 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Where the node takes its time from.
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
     /// Has payloads changed on their way into the store and back, for example
     /// encrypted. Every node and every client of the store needs the same codec.
     pub fn payload_codec(mut self, codec: impl PayloadCodec) -> Self {
-        self.coding = Coding::new(codec);
+        self.codec = ActiveCodec::new(codec);
         self
     }
 
@@ -97,21 +89,19 @@ impl RuntimeBuilder {
             provider,
             registry,
             mut options,
-            clock,
-            coding,
+            codec,
         } = self;
-        let client = Client::new(Arc::clone(&provider))
-            .with_shared_clock(Arc::clone(&clock))
+        let client = Client::shared(Arc::clone(&provider))
             .with_limits(options.limits)
-            .with_coding(coding.clone());
-        options.limits = coding.plain_limits(options.limits);
+            .with_codec(codec.clone());
+        options.limits = codec.plain_limits(options.limits);
         let killed = CancellationToken::new();
         let parts = NodeParts {
-            provider: coding.store(provider),
-            coding,
+            provider: codec.store(Arc::clone(&provider)),
+            plain_provider: provider,
+            codec,
             registry: Arc::new(registry),
             options: Arc::new(options),
-            clock,
             killed: killed.clone(),
         };
         let first = open_session(&parts).await?;
@@ -139,18 +129,14 @@ impl RuntimeBuilder {
 
 impl Runtime {
     /// Sets a node up on this store, with this code.
+    ///
+    /// It takes a provider or an `Arc` of one that other nodes and clients share.
     pub fn builder(provider: impl Provider, registry: Registry) -> RuntimeBuilder {
-        Self::shared_builder(Arc::new(provider), registry)
-    }
-
-    /// As [`builder`](Self::builder), on a store that others use too.
-    pub fn shared_builder(provider: Arc<dyn Provider>, registry: Registry) -> RuntimeBuilder {
         RuntimeBuilder {
-            provider,
+            provider: Arc::new(provider),
             registry,
             options: RuntimeOptions::default(),
-            clock: Arc::new(SystemClock),
-            coding: Coding::default(),
+            codec: ActiveCodec::default(),
         }
     }
 
@@ -194,12 +180,9 @@ impl fmt::Debug for RuntimeBuilder {
 
 async fn open_session(parts: &NodeParts) -> Result<SessionId, ProviderError> {
     let bound = parts.options.session_timeout.as_millis();
-    let options = SessionOptions {
-        node: parts.options.node.clone(),
-        session_timeout_ms: u64::try_from(bound).unwrap_or(u64::MAX),
-    };
-    let now_ms = parts.clock.now_ms();
-    parts.provider.open_session(options, now_ms).await
+    let options = SessionOptions::new(parts.options.node.clone())
+        .session_timeout_ms(u64::try_from(bound).unwrap_or(u64::MAX));
+    parts.provider.open_session(options).await
 }
 
 /// Serves one session after the other until the node is stopped.
@@ -217,9 +200,9 @@ impl Supervisor {
         let mut session = Some(first);
         let mut backoff = Backoff::default();
         while let Some(served) = session {
-            let began_ms = self.parts.clock.now_ms();
+            let began = tokio::time::Instant::now();
             self.serve(served).await;
-            if self.parts.clock.now_ms().saturating_sub(began_ms) > LONG_LIVED_MS {
+            if began.elapsed() > LONG_LIVED {
                 backoff = Backoff::default();
             }
             session = self.reopen(&mut backoff).await;
@@ -234,7 +217,7 @@ impl Supervisor {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                () = self.parts.clock.sleep(backoff.grow()) => {}
+                () = tokio::time::sleep(backoff.grow()) => {}
             }
             match open_session(&self.parts).await {
                 Ok(session) => return Some(session),
@@ -270,7 +253,7 @@ impl Supervisor {
             let stopped = async {
                 stop.cancelled().await;
                 let bound = *bound.borrow();
-                node.clock.sleep(bound).await;
+                tokio::time::sleep(bound).await;
             };
             tokio::select! {
                 biased;
@@ -320,7 +303,7 @@ async fn drain(node: &Node, bound: Duration) {
     tokio::select! {
         biased;
         () = idle => {}
-        () = node.clock.sleep(bound) => {}
+        () = tokio::time::sleep(bound) => {}
         () = node.ended.cancelled() => {}
     }
 }
@@ -332,7 +315,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = node.tasks.wait() => {}
-        () = node.clock.sleep(RELEASE_TIMEOUT) => {
+        () = tokio::time::sleep(RELEASE_TIMEOUT) => {
             // What is cut off here may be in the middle of a turn.
             node.leave_session_open();
             node.killed.cancel();
@@ -345,7 +328,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = close_session(node) => {}
-        () = node.clock.sleep(RELEASE_TIMEOUT) => {
+        () = tokio::time::sleep(RELEASE_TIMEOUT) => {
             tracing::warn!(node = %node.options.node, "the session could not be closed in time");
         }
     }
@@ -355,11 +338,11 @@ async fn close_session(node: &Node) {
     let mut backoff = Backoff::default();
     while let Err(error) = node
         .provider
-        .close_session(node.session, node.clock.now_ms())
+        .close_session(node.session)
         .await
     {
         tracing::warn!(node = %node.options.node, %error, "the session could not be closed");
-        node.clock.sleep(backoff.grow()).await;
+        tokio::time::sleep(backoff.grow()).await;
     }
 }
 

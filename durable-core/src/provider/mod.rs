@@ -20,7 +20,7 @@ mod validate;
 mod wake;
 mod work;
 
-pub use clock::Clock;
+pub use clock::{Clock, StoreTime};
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
 pub use commit::{

@@ -11,7 +11,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, fresh_message_id};
-use crate::coding::Texts;
 use crate::handle::EventRef;
 use crate::payload::{self, PayloadSubject};
 
@@ -243,7 +242,7 @@ impl<O> InstanceHandle<O> {
     }
 
     fn readable(&self, value: &mut impl Texts) -> Result<(), ClientError> {
-        let decoded = self.client.coding().decode(value);
+        let decoded = self.client.codec().decode(value);
         decoded.map_err(|error| ClientError::Unreadable {
             instance: self.id.clone(),
             error,

@@ -16,8 +16,7 @@ use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::clock::{Clock, SystemClock};
-use crate::coding::{Coding, PayloadCodec};
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::handle::OrchestrationRef;
 use crate::payload::{self, PayloadSubject};
 
@@ -68,33 +67,30 @@ pub struct Client {
 #[derive(Clone)]
 struct ClientParts {
     provider: Arc<dyn Provider>,
-    clock: Arc<dyn Clock>,
     limits: Limits,
-    coding: Coding,
+    codec: ActiveCodec,
     /// The provider, with everything encoded that goes into it.
     store: Arc<dyn Provider>,
 }
 
 impl Client {
     /// A client of this store.
-    pub fn new(provider: Arc<dyn Provider>) -> Self {
+    ///
+    /// It takes a provider or an `Arc` of one that nodes and other clients share.
+    pub fn new(provider: impl Provider) -> Self {
+        Self::shared(Arc::new(provider))
+    }
+
+    pub(crate) fn shared(provider: Arc<dyn Provider>) -> Self {
         let parts = ClientParts {
             store: Arc::clone(&provider),
             provider,
-            clock: Arc::new(SystemClock),
             limits: Limits::default(),
-            coding: Coding::default(),
+            codec: ActiveCodec::default(),
         };
         Self {
             parts: Arc::new(parts),
         }
-    }
-
-    /// The same, with its time from elsewhere: of use only to stores that take their
-    /// time from their callers.
-    #[must_use]
-    pub fn with_clock(self, clock: impl Clock) -> Self {
-        self.with_shared_clock(Arc::new(clock))
     }
 
     /// The same, with other limits for what it sends.
@@ -107,17 +103,13 @@ impl Client {
     /// codec that the nodes on the store have.
     #[must_use]
     pub fn with_payload_codec(self, codec: impl PayloadCodec) -> Self {
-        self.with_coding(Coding::new(codec))
+        self.with_codec(ActiveCodec::new(codec))
     }
 
-    pub(crate) fn with_shared_clock(self, clock: Arc<dyn Clock>) -> Self {
-        self.with(|parts| parts.clock = clock)
-    }
-
-    pub(crate) fn with_coding(self, coding: Coding) -> Self {
+    pub(crate) fn with_codec(self, codec: ActiveCodec) -> Self {
         self.with(|parts| {
-            parts.store = coding.store(Arc::clone(&parts.provider));
-            parts.coding = coding;
+            parts.store = codec.store(Arc::clone(&parts.provider));
+            parts.codec = codec;
         })
     }
 
@@ -192,7 +184,7 @@ impl Client {
         let mut page = self.provider().instances(filter, after, max).await?;
         for record in &mut page.instances {
             // One record that cannot be read must not hide the others.
-            let _ = self.parts.coding.decode(record);
+            let _ = self.parts.codec.decode(record);
         }
         Ok(page)
     }
@@ -210,8 +202,8 @@ impl Client {
         let mut page = self.provider().poisoned(after, max).await?;
         for work in &mut page.work {
             // One that cannot be read must not hide the others.
-            let _ = self.parts.coding.decode(&mut work.item);
-            let _ = self.parts.coding.decode(&mut work.failure);
+            let _ = self.parts.codec.decode(&mut work.item);
+            let _ = self.parts.codec.decode(&mut work.failure);
         }
         Ok(page)
     }
@@ -226,13 +218,13 @@ impl Client {
         &*self.parts.store
     }
 
-    pub(crate) fn coding(&self) -> &Coding {
-        &self.parts.coding
+    pub(crate) fn codec(&self) -> &ActiveCodec {
+        &self.parts.codec
     }
 
     /// The largest names and values that can be sent.
     fn limits(&self) -> Limits {
-        self.parts.coding.plain_limits(self.parts.limits)
+        self.parts.codec.plain_limits(self.parts.limits)
     }
 
     pub(crate) fn now_ms(&self) -> u64 {

@@ -20,12 +20,11 @@ pub(crate) async fn keep_session(node: Arc<Node>) {
         tokio::select! {
             biased;
             () = node.ended.cancelled() => return,
-            () = node.clock.sleep(interval) => {}
+            () = tokio::time::sleep(interval) => {}
         }
-        let heartbeat = node.provider.heartbeat(node.session, node.clock.now_ms());
+        let heartbeat = node.provider.heartbeat(node.session);
         match heartbeat.await {
             Ok(report) => {
-                node.saw_store_time(report.now_ms);
                 node.running.cancel(&report.cancelled_work);
             }
             Err(error @ ProviderError::SessionLost { .. }) => {

@@ -22,7 +22,7 @@ pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_
                 out_error(node, &mut Backoff::default(), &error).await;
             }
         }
-        () = node.clock.sleep(until_due) => {}
+        () = tokio::time::sleep(until_due) => {}
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &Provid
     tokio::select! {
         biased;
         () = node.ended.cancelled() => {}
-        () = node.clock.sleep(backoff.grow()) => {}
+        () = tokio::time::sleep(backoff.grow()) => {}
     }
 }
 

@@ -7,7 +7,7 @@ use durable_core::provider::ProviderError;
 use durable_core::{CursorError, EventId, Failure, FailureKind, Name, Version};
 
 use super::Misuse;
-use crate::coding::PayloadCodecError;
+use crate::payload_codec::PayloadCodecError;
 
 /// Why an execution cannot go on.
 #[derive(Debug, Clone)]

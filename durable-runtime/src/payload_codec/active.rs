@@ -1,14 +1,16 @@
 //! The codec of a node or a client at work: which texts are coded, and how they look.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use durable_core::provider::{Layered, Provider};
 use durable_core::{Limits, PayloadMut, VisitPayloads};
-use futures::FutureExt;
 
 use super::store::EncodingStore;
 use super::{PayloadCodec, PayloadCodecError};
@@ -135,17 +137,20 @@ async fn decoded(
     }
 }
 
+type Code<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, PayloadCodecError>> + Send + 'a>>;
+
 /// A codec that panics must not take the task along that holds the instance.
-async fn guarded(
-    code: impl Future<Output = Result<Vec<u8>, PayloadCodecError>>,
-) -> Result<Vec<u8>, PayloadCodecError> {
-    let coded = AssertUnwindSafe(code).catch_unwind().await;
-    coded.unwrap_or_else(|panic| {
-        let message = panic_message(panic.as_ref());
-        Err(PayloadCodecError::permanent(format!(
-            "the codec panicked: {message}"
-        )))
+async fn guarded(mut code: Code<'_>) -> Result<Vec<u8>, PayloadCodecError> {
+    poll_fn(|cx| {
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| code.as_mut().poll(cx)));
+        polled.unwrap_or_else(|panic| {
+            let message = panic_message(panic.as_ref());
+            Poll::Ready(Err(PayloadCodecError::permanent(format!(
+                "the codec panicked: {message}"
+            ))))
+        })
     })
+    .await
 }
 
 #[cfg(test)]

@@ -112,6 +112,7 @@ impl fmt::Debug for MemoryOptions {
 pub struct MemoryProvider {
     state: Arc<Mutex<MemoryState>>,
     clock: Arc<dyn Clock>,
+    time: Arc<Mutex<StoreTime>>,
 }
 
 impl fmt::Debug for MemoryProvider {
@@ -145,6 +146,7 @@ impl MemoryProvider {
         Self {
             state: Arc::new(Mutex::new(state)),
             clock: options.clock,
+            time: Arc::default(),
         }
     }
 
@@ -155,12 +157,19 @@ impl MemoryProvider {
         Self {
             state: Arc::clone(&self.state),
             clock: Arc::new(clock),
+            time: Arc::default(),
         }
     }
 
     /// Everything that the store holds at this moment.
     pub fn snapshot(&self) -> Snapshot {
         self.look(MemoryState::snapshot)
+    }
+
+    /// The store's time by this handle's clock.
+    fn time(&self, seen_ms: u64) -> u64 {
+        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        time.advance(self.clock.now_ms(), seen_ms)
     }
 
     /// Reads the state.
@@ -171,8 +180,8 @@ impl MemoryProvider {
     /// Changes the state in one step at the store's time, then wakes the tasks that wait
     /// for what changed.
     fn step<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> T {
-        let now_ms = self.clock.now_ms();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ms = self.time(state.now_ms);
         state.advance_to(now_ms);
         let answer = change(&mut state);
         let woken = state.wake.take_woken();
@@ -201,8 +210,7 @@ impl WakeSource for MemoryProvider {
 #[async_trait]
 impl Provider for MemoryProvider {
     fn now_ms(&self) -> u64 {
-        let now_ms = self.clock.now_ms();
-        self.look(|state| state.now_ms.max(now_ms))
+        self.look(|state| self.time(state.now_ms))
     }
 
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {

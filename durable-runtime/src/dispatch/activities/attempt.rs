@@ -24,7 +24,7 @@ pub(super) async fn attempt(
     claimed: &ClaimedWork,
     cancellation: CancellationToken,
 ) -> WorkResult {
-    let now_ms = node.store_now_ms();
+    let now_ms = node.now_ms();
     if claimed.crashes >= node.options.max_crashes {
         return retry::poisoned(claimed);
     }
@@ -35,8 +35,8 @@ pub(super) async fn attempt(
         return release_for_others(node, claimed, "this node does not know the activity");
     };
     let (mut input, mut heartbeat) = (claimed.item.input.clone(), claimed.heartbeat.clone());
-    let decoded = node.coding.decode(&mut input);
-    if let Err(error) = decoded.and_then(|()| node.coding.decode(&mut heartbeat)) {
+    let decoded = node.codec.decode(&mut input);
+    if let Err(error) = decoded.and_then(|()| node.codec.decode(&mut heartbeat)) {
         let reason = format!("this node cannot read what is stored: {error}");
         return release_for_others(node, claimed, &reason);
     }
@@ -49,7 +49,6 @@ pub(super) async fn attempt(
         earlier_heartbeat: heartbeat,
         cancellation: cancellation.clone(),
         provider: Arc::clone(&node.provider),
-        clock: Arc::clone(&node.clock),
         limits: node.options.limits,
     });
     let work = CatchPanic(Some(code(context, input)));
@@ -64,7 +63,7 @@ pub(super) async fn attempt(
         }
     };
     let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
-    retry::judge(claimed, result, node.store_now_ms())
+    retry::judge(claimed, result, node.now_ms())
 }
 
 /// Another node may be able to run it, or this one later.
@@ -73,7 +72,7 @@ fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkR
     tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
     let not_before_ms = node
         .missing_code
-        .next(BackoffKey::Work(key), node.store_now_ms());
+        .next(BackoffKey::Work(key), node.now_ms());
     WorkResult::HandedBack {
         not_before_ms: Some(not_before_ms),
     }
@@ -81,7 +80,7 @@ fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkR
 
 async fn sleep_or_never(node: &Node, limit: Option<Duration>) {
     match limit {
-        Some(limit) => node.clock.sleep(limit).await,
+        Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
     }
 }

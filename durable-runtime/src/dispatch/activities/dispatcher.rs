@@ -29,8 +29,7 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
             node.session,
             &node.options.queues,
             slots.len(),
-            node.clock.now_ms(),
-        );
+            );
         let batch = match fetch.await {
             Ok(batch) => batch,
             Err(error) => {
@@ -40,7 +39,6 @@ pub(crate) async fn serve_activities(node: Arc<Node>) {
             }
         };
         backoff = Backoff::default();
-        node.saw_store_time(batch.now_ms);
         let is_full = batch.work.len() == slots.len();
         for (claimed, slot) in batch.work.into_iter().zip(slots) {
             begin(&node, claimed, slot);
@@ -119,7 +117,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
 fn measure_wait(node: &Node, claimed: &ClaimedWork) {
     if claimed.attempt == 1 && claimed.crashes == 0 {
         let waited_ms = node
-            .store_now_ms()
+            .now_ms()
             .saturating_sub(claimed.item.scheduled_at_ms);
         metrics::histogram!("durable_work_wait_seconds").record(Duration::from_millis(waited_ms));
     }
@@ -152,7 +150,7 @@ async fn settle_all(node: &Node, settlements: Vec<WorkSettlement>) {
     let mut backoff = Backoff::default();
     while let Err(error) = node
         .provider
-        .settle_work(settlements.clone(), node.clock.now_ms())
+        .settle_work(settlements.clone())
         .await
     {
         if !wait::is_passing(&error) {

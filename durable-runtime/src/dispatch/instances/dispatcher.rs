@@ -22,7 +22,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
         node.instance_tasks.fetch_begins();
         let fetch = node
             .provider
-            .fetch_instances(node.session, max, node.clock.now_ms());
+            .fetch_instances(node.session, max);
         let ready = match fetch.await {
             Ok(ready) => ready,
             Err(error) => {
@@ -31,7 +31,6 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
             }
         };
         backoff = Backoff::default();
-        node.saw_store_time(ready.now_ms);
         let fetched = ready.instances.len();
         for instance in ready.instances {
             begin(&node, instance);
@@ -53,7 +52,7 @@ pub(crate) async fn serve_instances(node: Arc<Node>) {
 fn begin(node: &Arc<Node>, mut ready: ReadyInstance) {
     let incoming: Vec<Incoming> = std::mem::take(&mut ready.messages)
         .into_iter()
-        .map(|message| Incoming::of(message, &node.coding))
+        .map(|message| Incoming::of(message, &node.codec))
         .collect();
     if let Some(channel) = node.instance_tasks.claimed(&ready.lease, &incoming) {
         node.spawn(instance_task::run(

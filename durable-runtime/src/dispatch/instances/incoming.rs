@@ -4,7 +4,7 @@
 use durable_core::provider::{InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease};
 use durable_core::{Failure, Payload};
 
-use crate::coding::{Coding, PayloadCodecError};
+use crate::payload_codec::{ActiveCodec, PayloadCodecError};
 
 /// Something that reached an instance.
 #[derive(Debug, Clone)]
@@ -22,8 +22,8 @@ pub(crate) enum Incoming {
 
 impl Incoming {
     /// A message as the store gave it.
-    pub(crate) fn of(mut delivered: InboxMessage, coding: &Coding) -> Self {
-        match coding.decode(&mut delivered.message) {
+    pub(crate) fn of(mut delivered: InboxMessage, codec: &ActiveCodec) -> Self {
+        match codec.decode(&mut delivered.message) {
             Ok(()) => Self::Message(delivered),
             // A hard stop needs no reason.
             Err(_) if matches!(delivered.message.body, MessageBody::Terminate { .. }) => {

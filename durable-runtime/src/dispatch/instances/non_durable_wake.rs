@@ -63,7 +63,7 @@ pub(super) async fn resume_to_end(node: &Node, instance: &InstanceId) {
     }
     let mut backoff = Backoff::default();
     loop {
-        let resumed = node.provider.resume(instance, node.clock.now_ms());
+        let resumed = node.provider.resume(instance);
         let resumed = resumed.await.map(drop);
         if is_settled(node, &mut backoff, resumed).await {
             return;

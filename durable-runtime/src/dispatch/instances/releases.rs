@@ -49,7 +49,7 @@ async fn release_all(node: &Node, releases: Vec<Release>) {
     let mut backoff = Backoff::default();
     while let Err(error) = node
         .provider
-        .release(releases.clone(), node.clock.now_ms())
+        .release(releases.clone())
         .await
     {
         if !wait::is_passing(&error) {

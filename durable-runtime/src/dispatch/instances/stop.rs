@@ -79,7 +79,7 @@ impl InstanceTask {
 
     async fn leave(&mut self, stop: Stop, mut batch: Batch) {
         let stop = self.overtaken(stop, &mut batch).await;
-        let now_ms = self.node.store_now_ms();
+        let now_ms = self.node.now_ms();
         match stop {
             Stop::Blocked(failure) => {
                 let instance = BackoffKey::Instance(self.lease.instance.clone());
@@ -162,7 +162,7 @@ impl InstanceTask {
 
     async fn end(&mut self, failure: Failure) {
         let mut batch = self.new_batch();
-        let now_ms = self.node.store_now_ms();
+        let now_ms = self.node.now_ms();
         self.begin_unstarted(&mut batch, now_ms);
         while let Some(incoming) = self.incoming.pop_front() {
             match incoming.start() {

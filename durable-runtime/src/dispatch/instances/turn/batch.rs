@@ -4,16 +4,15 @@
 //! stays here until the commit that records it is applied.
 
 use durable_core::provider::{
-    InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NextExecution, OutgoingMessage,
-    StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
+    InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NewWork, NextExecution, OutgoingMessage,
+    SourceEvent, StatusKind, TurnCommit,
 };
 use durable_core::{
-    CommandId, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
+    Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
 };
 
 use super::HistorySummary;
 use super::created::Created;
-use super::messages::Source;
 use crate::dispatch::instances::{Incoming, LocalResult};
 use crate::execution::LiveExecution;
 
@@ -25,12 +24,19 @@ pub(crate) struct Batch {
     pub(crate) next_execution: Option<NextExecution>,
     consumed: Vec<InboxSeq>,
     results: Vec<LocalResult>,
-    new_work: Created<WorkItem>,
-    cancelled_work: Vec<WorkKey>,
-    new_timers: Created<Timer>,
-    cancelled_timers: Vec<(ExecutionId, EventId)>,
+    new_work: Created<QueuedWork>,
+    cancelled_work: Vec<SourceEvent>,
+    new_timers: Created<SourceEvent>,
+    cancelled_timers: Vec<SourceEvent>,
     pub(super) new_messages: Vec<OutgoingMessage>,
     pub(crate) update: InstanceUpdate,
+}
+
+/// A new work item, and the queue that it goes to.
+#[derive(Debug)]
+struct QueuedWork {
+    work: NewWork,
+    queue: Option<Name>,
 }
 
 /// What the store has: the current execution and its last event.
@@ -87,32 +93,30 @@ impl Batch {
 
     /// How much of the new work is for these queues.
     pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
-        let queued = self.new_work.iter().map(|item| &item.options.queue);
+        let queued = self.new_work.iter().map(|queued| &queued.queue);
         queued.filter(|queue| queues.contains(queue)).count()
     }
 
     /// Activities whose results the execution no longer waits for.
-    pub(crate) fn cancelled_work(&self) -> &[WorkKey] {
+    pub(crate) fn cancelled_work(&self) -> &[SourceEvent] {
         &self.cancelled_work
     }
 
     /// Puts what was gathered into a commit that changes nothing so far; answers with
     /// the results that stay in memory until it is applied, too.
     pub(crate) fn into_commit(self, empty: TurnCommit) -> (TurnCommit, Vec<LocalResult>) {
-        let finished_work = self.results.iter().map(|done| done.lease.key.clone());
-        let turn = TurnCommit {
-            events: self.events,
-            next_execution: self.next_execution,
-            consumed: self.consumed,
-            finished_work: finished_work.collect(),
-            new_work: self.new_work.into_vec(),
-            cancelled_work: self.cancelled_work,
-            new_timers: self.new_timers.into_vec(),
-            cancelled_timers: self.cancelled_timers,
-            new_messages: self.new_messages,
-            update: self.update,
-            ..empty
-        };
+        let finished_work = self.results.iter().map(|done| done.lease.key.source());
+        let mut turn = empty;
+        turn.events = self.events;
+        turn.next_execution = self.next_execution;
+        turn.consumed = self.consumed;
+        turn.finished_work = finished_work.collect();
+        turn.new_work = self.new_work.into_vec(|queued| queued.work);
+        turn.cancelled_work = self.cancelled_work;
+        turn.new_timers = self.new_timers.into_vec(|timer| timer);
+        turn.cancelled_timers = self.cancelled_timers;
+        turn.new_messages = self.new_messages;
+        turn.update = self.update;
         (turn, self.results)
     }
 
@@ -156,10 +160,7 @@ impl Batch {
 
     /// What the store and other instances must do for one event.
     fn follow(&mut self, live: &mut LiveExecution, entry: &HistoryEntry) {
-        let source = Source {
-            execution_id: live.execution.execution_id(),
-            event_id: entry.event_id(),
-        };
+        let source = SourceEvent::new(live.execution.execution_id(), entry.event_id());
         let child = live.execution.note_child(&entry.event);
         let command = live.open.note(&entry.event);
         if let Some(command) = command {
@@ -171,14 +172,21 @@ impl Batch {
                 self.update.running = Some((name.clone(), version.clone()));
                 self.update.status = Some(InstanceStatus::Running);
             }
-            Event::ActivityScheduled { .. } => self.schedule(source, command, entry),
-            Event::TimerCreated { fire_at_ms, .. } => self.set_timer(source, *fire_at_ms),
+            Event::ActivityScheduled { options, .. } => {
+                let number = command.map_or(0, |command| command.number);
+                let queued = QueuedWork {
+                    work: NewWork::new(source, number),
+                    queue: options.queue.clone(),
+                };
+                self.new_work.create(source, queued);
+            }
+            Event::TimerCreated { .. } => self.new_timers.create(source, source),
             Event::ActivityCancelRequested {
                 source_event_id, ..
-            } => self.cancel_work(source.execution_id, *source_event_id),
+            } => self.cancel_work(SourceEvent::new(source.execution_id, *source_event_id)),
             Event::TimerCancelled {
                 source_event_id, ..
-            } => self.cancel_timer(source.execution_id, *source_event_id),
+            } => self.cancel_timer(SourceEvent::new(source.execution_id, *source_event_id)),
             Event::SubOrchestrationCancelRequested { .. } => {
                 if let Some(child) = child {
                     let reason = "its parent no longer waits for it".into();
@@ -193,50 +201,14 @@ impl Batch {
         }
     }
 
-    fn schedule(&mut self, source: Source, command: Option<CommandId>, entry: &HistoryEntry) {
-        let Event::ActivityScheduled {
-            name,
-            input,
-            options,
-            ..
-        } = &entry.event
-        else {
-            return;
-        };
-        let item = WorkItem {
-            key: self.work_key(source.execution_id, source.event_id),
-            number: command.map(|command| command.number),
-            name: name.clone(),
-            input: input.clone(),
-            options: options.clone(),
-            scheduled_at_ms: entry.recorded_at_ms,
-        };
-        self.new_work
-            .create((source.execution_id, source.event_id), item);
-    }
-
-    fn set_timer(&mut self, source: Source, fire_at_ms: u64) {
-        let Source {
-            execution_id,
-            event_id,
-        } = source;
-        let timer = Timer {
-            instance: self.instance.clone(),
-            execution_id,
-            event_id,
-            fire_at_ms,
-        };
-        self.new_timers.create((execution_id, event_id), timer);
-    }
-
     /// The execution ends: nothing of it is left behind, and if the instance ends
     /// with it, its parent gets the result.
-    fn end(&mut self, live: &mut LiveExecution, source: Source, terminal: &Event) {
+    fn end(&mut self, live: &mut LiveExecution, source: SourceEvent, terminal: &Event) {
         for event_id in live.open.take_activities() {
-            self.cancel_work(source.execution_id, event_id);
+            self.cancel_work(SourceEvent::new(source.execution_id, event_id));
         }
         for event_id in live.open.take_timers() {
-            self.cancel_timer(source.execution_id, event_id);
+            self.cancel_timer(SourceEvent::new(source.execution_id, event_id));
         }
         self.give_up(source, live.execution.take_children());
         let Some((status, result)) = status_after(terminal) else {
@@ -275,35 +247,23 @@ impl Batch {
                 },
             });
         }
-        let source = Source {
-            execution_id,
-            event_id,
-        };
+        let source = SourceEvent::new(execution_id, event_id);
         self.give_up(source, summary.children);
         self.answer(source, summary.parent, Err(failure.clone()));
         self.update.status = Some(InstanceStatus::Terminated { failure });
     }
 
     /// Work that was scheduled in this very turn is not even created.
-    fn cancel_work(&mut self, execution_id: ExecutionId, event_id: EventId) {
-        if !self.new_work.withdraw((execution_id, event_id)) {
-            let key = self.work_key(execution_id, event_id);
-            self.cancelled_work.push(key);
+    fn cancel_work(&mut self, source: SourceEvent) {
+        if !self.new_work.withdraw(source) {
+            self.cancelled_work.push(source);
         }
     }
 
     /// A timer that was set in this very turn is not even created.
-    fn cancel_timer(&mut self, execution_id: ExecutionId, event_id: EventId) {
-        if !self.new_timers.withdraw((execution_id, event_id)) {
-            self.cancelled_timers.push((execution_id, event_id));
-        }
-    }
-
-    fn work_key(&self, execution_id: ExecutionId, event_id: EventId) -> WorkKey {
-        WorkKey {
-            instance: self.instance.clone(),
-            execution_id,
-            event_id,
+    fn cancel_timer(&mut self, source: SourceEvent) {
+        if !self.new_timers.withdraw(source) {
+            self.cancelled_timers.push(source);
         }
     }
 }

@@ -1,23 +1,18 @@
 //! The messages of a turn to other instances. The id of a message follows from the event
 //! that it is sent for, so that it is the same whenever the turn is run.
 
-use durable_core::provider::{Message, MessageBody, OutgoingMessage, StartInstance};
+use durable_core::provider::{
+    Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance,
+};
 use durable_core::{
-    Event, EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Parent, Payload,
+    Event, EventId, Failure, FailureKind, InstanceId, MessageId, Parent, Payload,
 };
 
 use super::Batch;
 
-/// The event that something follows from.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
-    pub(super) execution_id: ExecutionId,
-    pub(super) event_id: EventId,
-}
-
 impl Batch {
     /// Events that are messages to other instances.
-    pub(super) fn tell_others(&mut self, source: Source, event: &Event) {
+    pub(super) fn tell_others(&mut self, source: SourceEvent, event: &Event) {
         match event {
             Event::SubOrchestrationScheduled {
                 name,
@@ -26,16 +21,13 @@ impl Batch {
                 input,
                 ..
             } => {
-                let start = StartInstance {
-                    name: name.clone(),
-                    version: version.clone(),
-                    input: input.clone(),
-                    parent: Some(Parent {
-                        instance: self.instance.clone(),
-                        execution_id: source.execution_id,
-                        event_id: source.event_id,
-                    }),
-                };
+                let mut start = StartInstance::new(name.clone(), input.clone());
+                start.version.clone_from(version);
+                start.parent = Some(Parent {
+                    instance: self.instance.clone(),
+                    execution_id: source.execution_id,
+                    event_id: source.event_id,
+                });
                 self.send(source, child, MessageBody::Start(start));
             }
             Event::OrchestrationChained {
@@ -45,12 +37,8 @@ impl Batch {
                 input,
                 ..
             } => {
-                let start = StartInstance {
-                    name: name.clone(),
-                    version: version.clone(),
-                    input: input.clone(),
-                    parent: None,
-                };
+                let mut start = StartInstance::new(name.clone(), input.clone());
+                start.version.clone_from(version);
                 self.send(source, started, MessageBody::Start(start));
             }
             Event::ExternalEventSent {
@@ -79,7 +67,7 @@ impl Batch {
     /// Asks children to stop whose parent has ended.
     pub(super) fn give_up(
         &mut self,
-        source: Source,
+        source: SourceEvent,
         children: impl IntoIterator<Item = (EventId, InstanceId)>,
     ) {
         for (scheduled, child) in children {
@@ -94,7 +82,7 @@ impl Batch {
     /// Gives the result of the instance to its parent.
     pub(super) fn answer(
         &mut self,
-        source: Source,
+        source: SourceEvent,
         parent: Option<Parent>,
         result: Result<Payload, Failure>,
     ) {
@@ -132,13 +120,13 @@ impl Batch {
 
     /// Sends a message to another instance; the id follows from the event, so that it
     /// is the same whenever the turn is run.
-    pub(super) fn send(&mut self, source: Source, target: &InstanceId, body: MessageBody) {
+    pub(super) fn send(&mut self, source: SourceEvent, target: &InstanceId, body: MessageBody) {
         let id = self.message_id(source);
         self.push_message(target, id, body);
     }
 
-    fn message_id(&self, source: Source) -> String {
-        let Source {
+    fn message_id(&self, source: SourceEvent) -> String {
+        let SourceEvent {
             execution_id,
             event_id,
         } = source;

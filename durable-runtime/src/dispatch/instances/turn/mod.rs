@@ -10,7 +10,7 @@ mod created;
 mod history_summary;
 mod messages;
 
-use durable_core::provider::{Claim, ClaimedWork, InstanceUpdate, NextExecution, TurnCommit};
+use durable_core::provider::{Claim, ClaimedWork, NextExecution, TurnCommit};
 use durable_core::{Delivery, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -69,7 +69,7 @@ impl InstanceTask {
             self.local_work.remove(&result.lease.key);
         }
         let rest = match interpret(&live.execution, &self.node.registry, &incoming) {
-            Ok(Meaning::Input(event)) => deliver(live, event, self.node.store_now_ms()),
+            Ok(Meaning::Input(event)) => deliver(live, event, self.node.now_ms()),
             Ok(Meaning::Nothing(reason)) => {
                 dropped(reason);
                 Ok(Rest::Quiet)
@@ -146,12 +146,9 @@ impl InstanceTask {
         *live = load::new_live(&self.node, &self.lease.instance, execution_id);
         live.execution.end_of_history();
         let _ = live.execution.replay()?;
-        let _ = live.execution.deliver(start, self.node.store_now_ms())?;
+        let _ = live.execution.deliver(start, self.node.now_ms())?;
         let rest = live.execution.drive()?;
-        batch.next_execution = Some(NextExecution {
-            execution_id,
-            events: Vec::new(),
-        });
+        batch.next_execution = Some(NextExecution::new(execution_id, Vec::new()));
         Ok(rest)
     }
 
@@ -231,27 +228,15 @@ impl InstanceTask {
     /// A commit from the current tail that changes nothing, and claims up to this many
     /// work items.
     pub(super) fn empty_commit(&self, keep_lease: bool, claim: usize) -> TurnCommit {
-        TurnCommit {
-            commit_id: self.node.next_commit_id(),
-            lease: self.lease.clone(),
-            execution_id: self.tail.execution_id,
-            expected_last_event_id: self.tail.last_event_id,
-            events: Vec::new(),
-            next_execution: None,
-            consumed: Vec::new(),
-            finished_work: Vec::new(),
-            new_work: Vec::new(),
-            cancelled_work: Vec::new(),
-            new_timers: Vec::new(),
-            cancelled_timers: Vec::new(),
-            new_messages: Vec::new(),
-            update: InstanceUpdate::default(),
-            keep_lease,
-            claim: Claim {
-                max: claim,
-                queues: self.node.options.queues.clone(),
-            },
-        }
+        let mut turn = TurnCommit::new(
+            self.node.next_commit_id(),
+            self.lease.clone(),
+            self.tail.execution_id,
+            self.tail.last_event_id,
+        );
+        turn.keep_lease = keep_lease;
+        turn.claim = Claim::new(claim, self.node.options.queues.clone());
+        turn
     }
 
     /// Free places for new work, up to this many.
