@@ -116,6 +116,12 @@ impl ActivityContext {
     /// }
     /// # let _ = copy;
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `Cancelled` if another worker has the work by now,
+    /// `InvalidPayload` or `LimitExceeded` if the details do not encode or are too large, and
+    /// `heartbeat` if the store did not take it.
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
         let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
@@ -134,6 +140,10 @@ impl ActivityContext {
     }
 
     /// What the last heartbeat of an earlier attempt left behind.
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` if the details are not a `T`.
     pub fn earlier_heartbeat<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         self.attempt

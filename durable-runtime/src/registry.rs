@@ -284,6 +284,11 @@ impl RegistryBuilder {
     }
 
     /// The registry, or the first thing that could not be registered.
+    ///
+    /// # Errors
+    ///
+    /// The first [`RegistryError`]: a name or version that is not valid or was registered
+    /// before.
     pub fn build(self) -> Result<Registry, RegistryError> {
         match self.error {
             Some(error) => Err(error),

@@ -46,6 +46,10 @@ use crate::registry::Registry;
 /// assert!(matches!(missing, Err(ReplayFailure::NotRegistered { .. })));
 /// # Ok::<(), durable_runtime::RegistryError>(())
 /// ```
+///
+/// # Errors
+///
+/// A [`ReplayFailure`] that says where the code and the history part.
 pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, ReplayFailure> {
     Replayer::new(registry.clone()).replay(history)
 }
@@ -186,11 +190,19 @@ impl Replayer {
     }
 
     /// Replays a whole history.
+    ///
+    /// # Errors
+    ///
+    /// A [`ReplayFailure`] that says where the code and the history part.
     pub fn replay(&self, history: &History) -> Result<Replayed, ReplayFailure> {
         self.replay_entries(history, &history.entries)
     }
 
     /// Replays the beginning of a history, up to and with this event.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`](Self::replay).
     pub fn replay_up_to(
         &self,
         history: &History,

@@ -84,6 +84,10 @@ impl RuntimeBuilder {
     }
 
     /// Opens a session and starts the node.
+    ///
+    /// # Errors
+    ///
+    /// The [`ProviderError`] of the store if it does not open a session.
     pub async fn start(self) -> Result<Runtime, ProviderError> {
         let Self {
             provider,

@@ -71,6 +71,14 @@ impl<O> InstanceHandle<O> {
 
     /// Waits until it has ended, and gives what it returned. Continuing as new is
     /// no end; a suspended instance is waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Failed`] with its failure if it failed or was terminated,
+    /// [`NotFound`](ClientError::NotFound) if there is no such instance,
+    /// [`InvalidPayload`](ClientError::InvalidPayload) if its output is not an `O`,
+    /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn wait(&self) -> Result<O, ClientError>
     where
         O: DeserializeOwned,
@@ -105,6 +113,10 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Waits until its record is as wanted.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
     pub async fn wait_until(
         &self,
         mut is_wanted: impl FnMut(&InstanceRecord) -> bool,
@@ -121,6 +133,12 @@ impl<O> InstanceHandle<O> {
     }
 
     /// What is known of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::NotFound`] if there is no such instance,
+    /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
         let record = self.client.provider().instance(&self.id).await?;
         let mut record = record.ok_or_else(|| ClientError::NotFound {
@@ -131,6 +149,11 @@ impl<O> InstanceHandle<O> {
     }
 
     /// What its code said of itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record), and [`ClientError::InvalidPayload`] if the status is not a
+    /// `T`.
     pub async fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, ClientError> {
         let record = self.record().await?;
         let subject = PayloadSubject::new("orchestration", record.name);
@@ -142,6 +165,12 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Raises an event for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] if the name or the data is not valid,
+    /// [`NotFound`](ClientError::NotFound) or [`Ended`](ClientError::Ended) if no such instance
+    /// runs, and [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn raise<T: Serialize>(
         &self,
         event: impl EventRef<T>,
@@ -152,6 +181,10 @@ impl<O> InstanceHandle<O> {
 
     /// Raises an event under an id of the caller's: raising it again with the same
     /// id does not repeat it.
+    ///
+    /// # Errors
+    ///
+    /// As [`raise`](Self::raise).
     pub async fn raise_with_id<T: Serialize>(
         &self,
         message_id: impl Into<MessageId>,
@@ -168,6 +201,11 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Asks it to stop. It decides itself how, and can clean up.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::NotFound`] or [`Ended`](ClientError::Ended) if no such instance runs, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn cancel(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Cancel {
             reason: reason.into(),
@@ -176,6 +214,10 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Ends it at once. Its code does not run again, not even if it is suspended.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn terminate(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Terminate {
             failure: Failure::new(FailureKind::Terminated, reason),
@@ -190,6 +232,10 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Stops it until it is resumed. Nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn suspend(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let kind = FailureKind::Application(Name::from("suspended"));
         let failure = Failure::new(kind, reason);
@@ -203,6 +249,10 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Lets it go on after it was suspended.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn resume(&self) -> Result<(), ClientError> {
         let now_ms = self.client.now_ms();
         let outcome = self.client.provider().resume(&self.id, now_ms).await?;
@@ -210,11 +260,20 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Its executions that are still stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn executions(&self) -> Result<Vec<ExecutionRecord>, ClientError> {
         Ok(self.client.provider().executions(&self.id).await?)
     }
 
     /// A part of the history of one of its executions.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unreadable`] if the codec cannot read an entry, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn history(
         &self,
         execution_id: ExecutionId,
@@ -232,6 +291,11 @@ impl<O> InstanceHandle<O> {
 
     /// The messages that wait in its inbox, after this place: what was sent to it and
     /// no turn has taken yet. Looking takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unreadable`] if the codec cannot read a message, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn inbox(&self, after: InboxSeq, max: usize) -> Result<InboxPage, ClientError> {
         let inbox = self.client.provider().inbox(&self.id, after, max);
         let mut page = inbox.await?;

@@ -138,6 +138,13 @@ impl Client {
     }
 
     /// Resolves a promise.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] if the value does not encode or is too large,
+    /// [`NotFound`](ClientError::NotFound) or [`Ended`](ClientError::Ended) if the instance of
+    /// the promise does not run, and [`Provider`](ClientError::Provider) if the store did not
+    /// answer.
     pub async fn resolve_promise<T: Serialize>(
         &self,
         token: &PromiseToken,
@@ -149,6 +156,10 @@ impl Client {
     }
 
     /// Rejects a promise.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve_promise`](Self::resolve_promise).
     pub async fn reject_promise(
         &self,
         token: &PromiseToken,
@@ -175,6 +186,10 @@ impl Client {
     /// Lists instances by id, at most `max`, after this one.
     ///
     /// A value that the codec of this client cannot read is left as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn instances(
         &self,
         filter: &InstanceFilter,
@@ -194,6 +209,10 @@ impl Client {
     /// until their instance is purged; their instance has their failure.
     ///
     /// A value that the codec of this client cannot read is left as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn poisoned(
         &self,
         after: Option<&WorkKey>,
@@ -209,6 +228,10 @@ impl Client {
     }
 
     /// Removes ended instances.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ClientError> {
         Ok(self.provider().purge(purge, self.now_ms()).await?)
     }

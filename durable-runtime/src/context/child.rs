@@ -69,6 +69,12 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if a name, the id or the input is empty or too long,
+    /// `InvalidPayload` if the input does not encode, and `DeterminismViolation` if the caller
+    /// is not the orchestration itself.
     pub fn start_detached<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,

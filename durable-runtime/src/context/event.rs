@@ -52,6 +52,12 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if a name or the data is empty or too long,
+    /// `InvalidPayload` if the data does not encode, and `DeterminismViolation` if the caller
+    /// is not the orchestration itself.
     pub fn send_event<T: Serialize>(
         &self,
         target: impl Into<InstanceId>,

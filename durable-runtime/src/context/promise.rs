@@ -27,6 +27,11 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the name is empty or too long, and
+    /// `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn promise<T>(&self, name: impl Into<Name>) -> Result<Promise<T>, Failure> {
         let subject = self.subject("promise", name.into())?;
         let mut state = self.shared.enter().map_err(Misuse::to_failure)?;
@@ -51,6 +56,11 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` or `LimitExceeded` if the value does not encode or is
+    /// too large, and `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn resolve_promise<T: Serialize + ?Sized>(
         &self,
         token: PromiseToken,
@@ -71,6 +81,11 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the failure is too large, and
+    /// `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn reject_promise(&self, token: PromiseToken, failure: Failure) -> Result<(), Failure> {
         payload::check_failure(self.limits(), &failure)?;
         self.settle_promise(token, Err(failure))

@@ -49,7 +49,6 @@ pub(super) async fn run(
 }
 
 /// One claimed instance.
-
 pub(super) struct InstanceTask {
     pub(super) node: Arc<Node>,
     pub(super) lease: Lease,
