@@ -42,7 +42,7 @@ pub struct MemoryOptions {
 
 /// Whose time a store goes by.
 ///
-/// See the example of [`Clock`](crate::Clock).
+/// See the example of `Clock` (feature `conformance`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StoreClock {
     /// The caller's `now_ms`, as long as it does not run backwards.
