@@ -1,6 +1,6 @@
 //! The stage of `ci` that builds `durable-testkit` as each audience does: without features,
 //! and with each feature alone. A build of the workspace turns them all on, and would hide
-//! code that a feature needs and does not ask for.
+//! code that a feature needs and does not ask for, and links to what is not there.
 
 use crate::ci::stage::Step;
 use crate::ci::stages::WARNINGS_FAIL;
@@ -26,6 +26,15 @@ pub(crate) fn steps(_: &Workspace) -> Vec<Step> {
         Step::run("testkit, no features", on(&["--no-default-features"])),
         Step::run("testkit, default features", on(&[])),
     ];
+    let documented = [
+        "doc",
+        "--locked",
+        "--package",
+        "durable-testkit",
+        "--no-deps",
+    ];
+    let documented = Invocation::cargo(&documented).with_variable("RUSTDOCFLAGS", "-D warnings");
+    steps.push(Step::run("testkit, default documentation", documented));
     steps.extend(FEATURES.map(|feature| {
         let selection = ["--no-default-features", "--features", feature];
         Step::run(feature, on(&selection))
