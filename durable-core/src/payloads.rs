@@ -79,6 +79,13 @@ impl<T: VisitPayloads> VisitPayloads for Option<T> {
     }
 }
 
+impl<A: VisitPayloads, B: VisitPayloads> VisitPayloads for (&mut A, &mut B) {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.0.visit(payloads);
+        self.1.visit(payloads);
+    }
+}
+
 impl<T: VisitPayloads> VisitPayloads for Vec<T> {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.iter_mut().for_each(|value| value.visit(payloads));

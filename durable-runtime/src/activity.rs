@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use durable_core::provider::{Provider, WorkKey, WorkLease};
-use durable_core::{Failure, Limits, Name, Payload};
+use durable_core::provider::{HeartbeatOutcome, Provider, WorkKey, WorkLease};
+use durable_core::{Failure, FailureKind, Limits, Name, Payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -121,21 +121,22 @@ impl ActivityContext {
     ///
     /// A failure of kind `Cancelled` if another worker has the work by now,
     /// `InvalidPayload` or `LimitExceeded` if the details do not encode or are too large, and
-    /// `heartbeat` if the store did not take it.
+    /// `Storage` if the store did not take it.
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
         let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
-        let is_held = self
+        let outcome = self
             .attempt
             .provider
             .heartbeat_work(&self.attempt.lease, details)
             .await
-            .map_err(|error| Failure::application("heartbeat", error.to_string()))?;
-        if is_held {
-            Ok(())
-        } else {
-            self.attempt.cancellation.cancel();
-            Err(Failure::cancelled("the work is in other hands"))
+            .map_err(|error| Failure::new(FailureKind::Storage, error.to_string()))?;
+        match outcome {
+            HeartbeatOutcome::Kept => Ok(()),
+            HeartbeatOutcome::LeaseLost => {
+                self.attempt.cancellation.cancel();
+                Err(Failure::cancelled("another session has claimed the work"))
+            }
         }
     }
 

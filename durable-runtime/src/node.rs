@@ -13,10 +13,10 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
-use crate::payload_codec::ActiveCodec;
 use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
 use crate::execution::ContextSettings;
 use crate::options::RuntimeOptions;
+use crate::payload_codec::ActiveCodec;
 use crate::registry::Registry;
 
 /// What a node is made of; it outlives the node's sessions.

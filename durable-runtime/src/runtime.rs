@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
-use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::dispatch::{self, Backoff};
 use crate::node::{self, Node, NodeParts};
 use crate::options::RuntimeOptions;
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::registry::Registry;
 
 /// How long tasks may take to release what they hold, and how long the store may
@@ -340,11 +340,7 @@ async fn finish(node: &Node) {
 
 async fn close_session(node: &Node) {
     let mut backoff = Backoff::default();
-    while let Err(error) = node
-        .provider
-        .close_session(node.session)
-        .await
-    {
+    while let Err(error) = node.provider.close_session(node.session).await {
         tracing::warn!(node = %node.options.node, %error, "the session could not be closed");
         tokio::time::sleep(backoff.grow()).await;
     }

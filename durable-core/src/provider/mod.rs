@@ -20,9 +20,9 @@ mod validate;
 mod wake;
 mod work;
 
-pub use clock::{Clock, StoreTime};
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
+pub use clock::{Clock, StoreTime};
 pub use commit::{
     Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, NextExecution, TurnCommit,
 };

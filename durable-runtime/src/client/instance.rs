@@ -6,7 +6,9 @@ use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, MessageBody,
     WakeSeq, WakeTopic,
 };
-use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name};
+use durable_core::{
+    EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, VisitPayloads,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -144,7 +146,7 @@ impl<O> InstanceHandle<O> {
         let mut record = record.ok_or_else(|| ClientError::NotFound {
             instance: self.id.clone(),
         })?;
-        self.readable(&mut record)?;
+        self.readable(&mut record).await?;
         Ok(record)
     }
 
@@ -226,8 +228,7 @@ impl<O> InstanceHandle<O> {
         // A suspended instance can be claimed when it is resumed; its end comes
         // before its code. Another one stays as it is, also one that has ended
         // by now.
-        let now_ms = self.client.now_ms();
-        let _ = self.client.provider().resume(&self.id, now_ms).await?;
+        let _ = self.client.provider().resume(&self.id).await?;
         Ok(())
     }
 
@@ -237,15 +238,9 @@ impl<O> InstanceHandle<O> {
     ///
     /// As [`cancel`](Self::cancel).
     pub async fn suspend(&self, reason: impl Into<String>) -> Result<(), ClientError> {
-        let kind = FailureKind::Application(Name::from("suspended"));
-        let failure = Failure::new(kind, reason);
-        let now_ms = self.client.now_ms();
-        let outcome = self
-            .client
-            .provider()
-            .suspend(&self.id, failure, now_ms)
-            .await?;
-        ClientError::check(&self.id, Some(outcome))
+        let failure = Failure::new(FailureKind::Suspended, reason);
+        let outcome = self.client.provider().suspend(&self.id, failure).await?;
+        ClientError::check(&self.id, outcome)
     }
 
     /// Lets it go on after it was suspended.
@@ -254,9 +249,8 @@ impl<O> InstanceHandle<O> {
     ///
     /// As [`cancel`](Self::cancel).
     pub async fn resume(&self) -> Result<(), ClientError> {
-        let now_ms = self.client.now_ms();
-        let outcome = self.client.provider().resume(&self.id, now_ms).await?;
-        ClientError::check(&self.id, Some(outcome))
+        let outcome = self.client.provider().resume(&self.id).await?;
+        ClientError::check(&self.id, outcome)
     }
 
     /// Its executions that are still stored.
@@ -285,7 +279,7 @@ impl<O> InstanceHandle<O> {
             .provider()
             .history(&self.id, execution_id, after, max);
         let mut page = history.await?;
-        self.readable(&mut page.entries)?;
+        self.readable(&mut page.entries).await?;
         Ok(page)
     }
 
@@ -300,13 +294,13 @@ impl<O> InstanceHandle<O> {
         let inbox = self.client.provider().inbox(&self.id, after, max);
         let mut page = inbox.await?;
         for delivered in &mut page.messages {
-            self.readable(&mut delivered.message)?;
+            self.readable(&mut delivered.message).await?;
         }
         Ok(page)
     }
 
-    fn readable(&self, value: &mut impl Texts) -> Result<(), ClientError> {
-        let decoded = self.client.codec().decode(value);
+    async fn readable(&self, value: &mut impl VisitPayloads) -> Result<(), ClientError> {
+        let decoded = self.client.codec().decode(value).await;
         decoded.map_err(|error| ClientError::Unreadable {
             instance: self.id.clone(),
             error,

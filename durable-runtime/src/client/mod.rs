@@ -16,9 +16,9 @@ use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::handle::OrchestrationRef;
 use crate::payload::{self, PayloadSubject};
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 
 pub use error::ClientError;
 pub use instance::InstanceHandle;
@@ -199,13 +199,12 @@ impl Client {
         let mut page = self.provider().instances(filter, after, max).await?;
         for record in &mut page.instances {
             // One record that cannot be read must not hide the others.
-            let _ = self.parts.codec.decode(record);
+            let _ = self.parts.codec.decode(record).await;
         }
         Ok(page)
     }
 
-    /// Lists activities that were set aside because they took their workers down again
-    /// and again, by key, at most `max`, after this one. They are kept for inspection
+    /// Lists dead letters: activities that took their workers down again and again, by key, at most `max`, after this one. They are kept for inspection
     /// until their instance is purged; their instance has their failure.
     ///
     /// A value that the codec of this client cannot read is left as it is stored.
@@ -221,8 +220,7 @@ impl Client {
         let mut page = self.provider().poisoned(after, max).await?;
         for work in &mut page.work {
             // One that cannot be read must not hide the others.
-            let _ = self.parts.codec.decode(&mut work.item);
-            let _ = self.parts.codec.decode(&mut work.failure);
+            let _ = self.parts.codec.decode(work).await;
         }
         Ok(page)
     }
@@ -233,7 +231,7 @@ impl Client {
     ///
     /// [`ClientError::Provider`] if the store did not answer.
     pub async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ClientError> {
-        Ok(self.provider().purge(purge, self.now_ms()).await?)
+        Ok(self.provider().purge(purge).await?)
     }
 
     /// The store; what goes into it is encoded, what comes out is not decoded.
@@ -248,10 +246,6 @@ impl Client {
     /// The largest names and values that can be sent.
     fn limits(&self) -> Limits {
         self.parts.codec.plain_limits(self.parts.limits)
-    }
-
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.parts.clock.now_ms()
     }
 
     pub(crate) fn encode<T: Serialize>(
@@ -278,12 +272,10 @@ impl Client {
         message_id: MessageId,
         body: MessageBody,
     ) -> Result<(), ClientError> {
-        let outgoing = OutgoingMessage {
-            target: instance.clone(),
-            message: Message { message_id, body },
-        };
-        let outcomes = self.provider().send(vec![outgoing], self.now_ms()).await?;
-        ClientError::check(instance, outcomes.first().copied())
+        let message = Message::new(message_id, body);
+        let outgoing = OutgoingMessage::new(instance.clone(), message);
+        let outcome = self.provider().send(outgoing).await?;
+        ClientError::check(instance, outcome)
     }
 }
 
@@ -293,13 +285,13 @@ fn fresh_message_id() -> MessageId {
 }
 
 impl ClientError {
-    fn check(instance: &InstanceId, outcome: Option<SendOutcome>) -> Result<(), Self> {
+    fn check(instance: &InstanceId, outcome: SendOutcome) -> Result<(), Self> {
         match outcome {
-            Some(SendOutcome::Accepted) | None => Ok(()),
-            Some(SendOutcome::UnknownInstance) => Err(Self::NotFound {
+            SendOutcome::Accepted => Ok(()),
+            SendOutcome::UnknownInstance => Err(Self::NotFound {
                 instance: instance.clone(),
             }),
-            Some(SendOutcome::InstanceEnded) => Err(Self::Ended {
+            SendOutcome::InstanceEnded => Err(Self::Ended {
                 instance: instance.clone(),
             }),
         }

@@ -36,11 +36,10 @@ impl<O> Start<O> {
         let start = client
             .check_new_id(&id)
             .and_then(|()| client.encode("input", &subject, input))
-            .map(|input| StartInstance {
-                name: subject.name,
-                version,
-                input,
-                parent: None,
+            .map(|input| {
+                let mut start = StartInstance::new(subject.name, input);
+                start.version = version;
+                start
             });
         Self {
             client,
@@ -77,8 +76,7 @@ impl<O> Start<O> {
             message_id,
             body: MessageBody::Start(start?),
         };
-        let now_ms = client.now_ms();
-        let outcome = client.provider().start(&id, message, reuse, now_ms).await?;
+        let outcome = client.provider().start(&id, message, reuse).await?;
         match outcome {
             StartOutcome::Started { seen, .. } => Ok(InstanceHandle::started(client, id, seen)),
             StartOutcome::AlreadyRunning { .. } => Ok(InstanceHandle::new(client, id)),

@@ -25,7 +25,7 @@ pub(crate) async fn keep_session(node: Arc<Node>) {
         let heartbeat = node.provider.heartbeat(node.session);
         match heartbeat.await {
             Ok(report) => {
-                node.running.cancel(&report.cancelled_work);
+                node.running.cancel(report.cancelled_work);
             }
             Err(error @ ProviderError::SessionLost { .. }) => {
                 tracing::warn!(node = %node.options.node, %error, "the session was lost");

@@ -62,7 +62,7 @@ impl ExecutionFault {
             Self::Cursor(_) | Self::Provider(_) => FailureKind::CorruptHistory,
             Self::Panicked { .. } => FailureKind::Panicked,
             Self::NotRegistered { .. } => FailureKind::NotRegistered,
-            Self::Unreadable(_) => FailureKind::InvalidPayload,
+            Self::Unreadable(_) => FailureKind::PayloadCodec,
         };
         Failure::new(kind, self.to_string()).not_retryable()
     }

@@ -16,6 +16,7 @@ use crate::dispatch::missing_code::BackoffKey;
 use crate::execution::panic_message;
 use crate::node::Node;
 use crate::payload;
+use crate::payload_codec::PayloadCodecError;
 use crate::registry::CodeFuture;
 
 /// Runs one attempt; what becomes of the work item.
@@ -35,8 +36,11 @@ pub(super) async fn attempt(
         return release_for_others(node, claimed, "this node does not know the activity");
     };
     let (mut input, mut heartbeat) = (claimed.item.input.clone(), claimed.heartbeat.clone());
-    let decoded = node.codec.decode(&mut input);
-    if let Err(error) = decoded.and_then(|()| node.codec.decode(&mut heartbeat)) {
+    let mut stored = (&mut input, &mut heartbeat);
+    if let Err(error) = node.codec.decode(&mut stored).await {
+        if error.is_permanent() {
+            return WorkResult::Finished(Err(unreadable(&error)));
+        }
         let reason = format!("this node cannot read what is stored: {error}");
         return release_for_others(node, claimed, &reason);
     }
@@ -57,7 +61,7 @@ pub(super) async fn attempt(
         biased;
         () = node.ended.cancelled() => return WorkResult::HandedBack { not_before_ms: None },
         result = work => result,
-        () = sleep_or_never(node, limit) => {
+        () = sleep_or_never(limit) => {
             cancellation.cancel();
             Err(retry::timeout(&claimed.item))
         }
@@ -66,19 +70,23 @@ pub(super) async fn attempt(
     retry::judge(claimed, result, node.now_ms())
 }
 
+/// No node will ever be able to read it.
+fn unreadable(error: &PayloadCodecError) -> Failure {
+    let message = format!("what is stored cannot be decoded: {error}");
+    Failure::new(FailureKind::PayloadCodec, message)
+}
+
 /// Another node may be able to run it, or this one later.
 fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkResult {
     let key = claimed.lease.key.clone();
     tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
-    let not_before_ms = node
-        .missing_code
-        .next(BackoffKey::Work(key), node.now_ms());
+    let not_before_ms = node.missing_code.next(BackoffKey::Work(key), node.now_ms());
     WorkResult::HandedBack {
         not_before_ms: Some(not_before_ms),
     }
 }
 
-async fn sleep_or_never(node: &Node, limit: Option<Duration>) {
+async fn sleep_or_never(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,

@@ -25,11 +25,9 @@ const BATCH: usize = 64;
 pub(crate) async fn serve_activities(node: Arc<Node>) {
     let mut backoff = Backoff::default();
     while let Some(slots) = free_slots(&node).await {
-        let fetch = node.provider.fetch_work(
-            node.session,
-            &node.options.queues,
-            slots.len(),
-            );
+        let fetch = node
+            .provider
+            .fetch_work(node.session, &node.options.queues, slots.len());
         let batch = match fetch.await {
             Ok(batch) => batch,
             Err(error) => {
@@ -94,7 +92,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
         instance = %lease.key.instance,
         execution = %lease.key.execution_id,
         event = %lease.key.event_id,
-        command = claimed.item.command().map(tracing::field::display),
+        command = %claimed.item.command(),
         attempt = claimed.attempt,
     );
     measure_wait(node, &claimed);
@@ -106,7 +104,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
         return finish(node, lease, result).await;
     }
     let key = lease.key.clone();
-    settle(node, vec![WorkSettlement { lease, result }]).await;
+    settle(node, WorkSettlement::new(lease, result)).await;
     // An instance without a task on this node does not wait for it.
     let _ = node
         .instance_tasks
@@ -116,9 +114,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
 /// How long a call waited for its first attempt.
 fn measure_wait(node: &Node, claimed: &ClaimedWork) {
     if claimed.attempt == 1 && claimed.crashes == 0 {
-        let waited_ms = node
-            .now_ms()
-            .saturating_sub(claimed.item.scheduled_at_ms);
+        let waited_ms = node.now_ms().saturating_sub(claimed.item.scheduled_at_ms);
         metrics::histogram!("durable_work_wait_seconds").record(Duration::from_millis(waited_ms));
     }
 }
@@ -129,11 +125,8 @@ async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>)
     let instance = lease.key.instance.clone();
     let incoming = Incoming::Result(LocalResult { lease, result });
     if let Err(Incoming::Result(unsent)) = node.instance_tasks.forward(&instance, incoming) {
-        let settlement = WorkSettlement {
-            lease: unsent.lease,
-            result: WorkResult::Finished(unsent.result),
-        };
-        settle(node, vec![settlement]).await;
+        let result = WorkResult::Finished(unsent.result);
+        settle(node, WorkSettlement::new(unsent.lease, result)).await;
     }
 }
 
@@ -141,20 +134,16 @@ async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>)
 /// It is seldom needed, so it is boxed and takes no room in the futures that call it.
 pub(in crate::dispatch) fn settle(
     node: &Node,
-    settlements: Vec<WorkSettlement>,
+    settlement: WorkSettlement,
 ) -> Pin<Box<impl Future<Output = ()>>> {
-    Box::pin(settle_all(node, settlements))
+    Box::pin(settle_or_give_up(node, settlement))
 }
 
-async fn settle_all(node: &Node, settlements: Vec<WorkSettlement>) {
+async fn settle_or_give_up(node: &Node, settlement: WorkSettlement) {
     let mut backoff = Backoff::default();
-    while let Err(error) = node
-        .provider
-        .settle_work(settlements.clone())
-        .await
-    {
+    while let Err(error) = node.provider.settle_work(settlement.clone()).await {
         if !wait::is_passing(&error) {
-            return settle_refused(node, settlements, &error).await;
+            return settle_refused(node, settlement.lease, &error).await;
         }
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
@@ -163,25 +152,19 @@ async fn settle_all(node: &Node, settlements: Vec<WorkSettlement>) {
     }
 }
 
-/// The store refuses a result and always will: the caller gets to know that instead.
-async fn settle_refused(node: &Node, settlements: Vec<WorkSettlement>, error: &ProviderError) {
-    let failure = Failure::new(FailureKind::LimitExceeded, error.to_string()).not_retryable();
-    for settlement in settlements {
-        let lease = settlement.lease.clone();
-        let now_ms = node.clock.now_ms();
-        let settled = node.provider.settle_work(vec![settlement], now_ms).await;
-        if settled.is_ok() {
-            continue;
-        }
-        let result = WorkResult::Finished(Err(failure.clone()));
-        let settled = node
-            .provider
-            .settle_work(vec![WorkSettlement { lease, result }], now_ms);
-        if let Err(error) = settled.await {
-            // After the end of the session another one can claim the work.
-            tracing::error!(%error, "a result could not be stored");
-            node.mark_session_uncertain();
-        }
+/// The store or the codec refuses a result and always will: the orchestration gets to
+/// know that instead. The reason holds nothing that a codec is to hide.
+async fn settle_refused(node: &Node, lease: WorkLease, error: &ProviderError) {
+    let kind = match error {
+        ProviderError::NotEncodable { .. } => FailureKind::PayloadCodec,
+        _ => FailureKind::LimitExceeded,
+    };
+    let failure = Failure::new(kind, error.to_string()).not_retryable();
+    let settlement = WorkSettlement::new(lease, WorkResult::Finished(Err(failure)));
+    if let Err(error) = node.plain_provider.settle_work(settlement).await {
+        // After the end of the session another one can claim the work.
+        tracing::error!(%error, "a result could not be stored");
+        node.mark_session_uncertain();
     }
 }
 

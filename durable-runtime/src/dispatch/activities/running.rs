@@ -45,11 +45,11 @@ impl RunningActivities {
     }
 
     /// Cancels these activities: their instances no longer wait for them.
-    pub(crate) fn cancel<'a>(&self, keys: impl IntoIterator<Item = &'a WorkKey>) {
+    pub(crate) fn cancel(&self, keys: impl IntoIterator<Item = WorkKey>) {
         let activities = self.activities();
         let cancelled: Vec<CancellationToken> = keys
             .into_iter()
-            .filter_map(|key| Some(activities.get(key)?.cancellation.clone()))
+            .filter_map(|key| Some(activities.get(&key)?.cancellation.clone()))
             .collect();
         drop(activities);
         cancelled.iter().for_each(CancellationToken::cancel);
@@ -63,6 +63,6 @@ impl RunningActivities {
             .filter(|key| key.instance == *instance)
             .cloned()
             .collect();
-        self.cancel(&keys);
+        self.cancel(keys);
     }
 }

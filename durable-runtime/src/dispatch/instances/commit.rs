@@ -1,5 +1,6 @@
 //! Sends a commit again until the store has said whether it was applied.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use durable_core::provider::{CommitOutcome, Committed, ProviderError, TurnCommit};
@@ -19,32 +20,25 @@ pub(super) enum NotCommitted {
 }
 
 /// Commits a turn. The commit id makes it safe to send it again.
-///
-/// A commit does not tell the store our time, so a store that goes by the time of
-/// its callers answers with an old one: nothing is learned from it.
-pub(super) async fn commit(node: &Node, turn: &TurnCommit) -> Result<Committed, NotCommitted> {
+pub(super) async fn commit(node: &Node, turn: &Arc<TurnCommit>) -> Result<Committed, NotCommitted> {
     let began = Instant::now();
     let mut backoff = Backoff::default();
     let mut may_be_applied = false;
     loop {
-        let answer = node.provider.commit(vec![turn.clone()]).await.pop();
-        let error = match answer {
-            Some(Ok(CommitOutcome::Done(committed) | CommitOutcome::AlreadyDone(committed))) => {
+        let error = match node.provider.commit(Arc::clone(turn)).await {
+            Ok(CommitOutcome::Done(committed) | CommitOutcome::AlreadyDone(committed)) => {
                 metrics::counter!("durable_commits_total").increment(1);
                 metrics::histogram!("durable_commit_seconds").record(began.elapsed());
                 return Ok(committed);
             }
-            Some(Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. })) => {
+            Ok(CommitOutcome::Fenced | CommitOutcome::Conflict { .. }) => {
                 metrics::counter!("durable_commits_rejected_total").increment(1);
                 if may_be_applied && turn.claim.max > 0 {
                     node.mark_session_uncertain();
                 }
                 return Err(NotCommitted::Lost);
             }
-            Some(Err(error)) => error,
-            None => ProviderError::Unknown {
-                reason: "the store gave no answer".into(),
-            },
+            Err(error) => error,
         };
         if !wait::is_passing(&error) {
             return Err(NotCommitted::Refused(error));

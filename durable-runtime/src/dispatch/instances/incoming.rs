@@ -22,8 +22,8 @@ pub(crate) enum Incoming {
 
 impl Incoming {
     /// A message as the store gave it.
-    pub(crate) fn of(mut delivered: InboxMessage, codec: &ActiveCodec) -> Self {
-        match codec.decode(&mut delivered.message) {
+    pub(crate) async fn of(mut delivered: InboxMessage, codec: &ActiveCodec) -> Self {
+        match codec.decode(&mut delivered.message).await {
             Ok(()) => Self::Message(delivered),
             // A hard stop needs no reason.
             Err(_) if matches!(delivered.message.body, MessageBody::Terminate { .. }) => {

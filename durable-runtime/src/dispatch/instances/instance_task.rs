@@ -26,6 +26,7 @@ use super::stop::Stop;
 use super::turn::{Batch, Tail};
 use super::verify::Verification;
 use super::{Incoming, LocalResult};
+use crate::combine::join_all;
 use crate::dispatch::activities;
 use crate::dispatch::missing_code::BackoffKey;
 use crate::dispatch::wait::{self, Backoff};
@@ -320,20 +321,18 @@ impl InstanceTask {
         while let Ok(incoming) = self.channel.try_recv() {
             self.incoming.push_back(*incoming);
         }
-        let settlements: Vec<WorkSettlement> = self
+        let node = &self.node;
+        let settling = self
             .incoming
             .drain(..)
             .filter_map(|incoming| match incoming {
-                Incoming::Result(LocalResult { lease, result }) => Some(WorkSettlement {
-                    lease,
-                    result: WorkResult::Finished(result),
-                }),
+                Incoming::Result(LocalResult { lease, result }) => {
+                    let result = WorkResult::Finished(result);
+                    Some(activities::settle(node, WorkSettlement::new(lease, result)))
+                }
                 Incoming::Message(_) | Incoming::Unreadable(_) | Incoming::Settled(_) => None,
-            })
-            .collect();
-        if !settlements.is_empty() {
-            activities::settle(&self.node, settlements).await;
-        }
+            });
+        join_all(settling).await;
     }
 }
 

@@ -94,7 +94,7 @@ async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Incoming>
             match delivered.message.body {
                 MessageBody::Start(_) => is_meant = true,
                 MessageBody::Terminate { .. } if is_meant => {
-                    return Ok(Some(Incoming::of(delivered, &node.codec)));
+                    return Ok(Some(Incoming::of(delivered, &node.codec).await));
                 }
                 _ => {}
             }
@@ -147,7 +147,7 @@ pub(super) async fn replay(
                     .provider
                     .history(&instance, execution_id, after, PAGE)
                     .await?;
-                node.codec.decode(&mut page.entries)?;
+                node.codec.decode(&mut page.entries).await?;
                 is_complete = !page.has_more;
                 for entry in page.entries {
                     if up_to.is_some_and(|last| entry.event_id() > last) {

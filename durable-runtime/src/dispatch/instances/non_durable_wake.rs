@@ -46,9 +46,12 @@ pub(crate) async fn serve_non_durable_wakes(
 pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failure) {
     let mut backoff = Backoff::default();
     loop {
-        let now_ms = node.clock.now_ms();
-        let suspended = node.provider.suspend(instance, failure.clone(), now_ms);
-        let suspended = suspended.await.map(drop);
+        let mut suspended = node.provider.suspend(instance, failure.clone()).await;
+        if matches!(suspended, Err(ProviderError::NotEncodable { .. })) {
+            // Better a reason in the clear than an instance that is run again and again.
+            suspended = node.plain_provider.suspend(instance, failure.clone()).await;
+        }
+        let suspended = suspended.map(drop);
         if is_settled(node, &mut backoff, suspended).await {
             return resume_to_end(node, instance).await;
         }
@@ -85,9 +88,7 @@ async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
     };
     let mut backoff = Backoff::default();
     loop {
-        let now_ms = node.clock.now_ms();
-        let sent = node.provider.send(vec![outgoing.clone()], now_ms);
-        let sent = sent.await.map(drop);
+        let sent = node.provider.send(outgoing.clone()).await.map(drop);
         if is_settled(node, &mut backoff, sent).await {
             return;
         }

@@ -47,11 +47,7 @@ async fn release_all(node: &Node, releases: Vec<Release>) {
         return;
     }
     let mut backoff = Backoff::default();
-    while let Err(error) = node
-        .provider
-        .release(releases.clone())
-        .await
-    {
+    while let Err(error) = node.provider.release(releases.clone()).await {
         if !wait::is_passing(&error) {
             // The end of the session frees them, and others need not wait for it.
             tracing::error!(%error, "leases could not be released");

@@ -4,6 +4,7 @@
 //! need not have room for them.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, ProviderError};
 use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, Version};
@@ -47,13 +48,18 @@ impl Stop {
 
     /// The store refuses what the turn wants to write, and always will.
     pub(super) fn refused(error: &ProviderError, policy: FaultPolicy) -> Self {
-        let kind = match error {
-            ProviderError::Refused(_) => FailureKind::LimitExceeded,
-            _ => FailureKind::CorruptHistory,
-        };
-        let failure = Failure::new(kind, error.to_string()).not_retryable();
-        Self::by_policy(failure, policy)
+        Self::by_policy(refusal(error), policy)
     }
+}
+
+/// Why the store refuses a turn for good.
+fn refusal(error: &ProviderError) -> Failure {
+    let kind = match error {
+        ProviderError::Refused(_) => FailureKind::LimitExceeded,
+        ProviderError::NotEncodable { .. } => FailureKind::PayloadCodec,
+        _ => FailureKind::CorruptHistory,
+    };
+    Failure::new(kind, error.to_string()).not_retryable()
 }
 
 impl InstanceTask {
@@ -64,9 +70,8 @@ impl InstanceTask {
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
         count(&failure);
         let stop = match fault {
-            ExecutionFault::NotRegistered { .. } | ExecutionFault::Unreadable(_) => {
-                Stop::Blocked(failure)
-            }
+            ExecutionFault::NotRegistered { .. } => Stop::Blocked(failure),
+            ExecutionFault::Unreadable(error) if !error.is_permanent() => Stop::Blocked(failure),
             _ => Stop::by_policy(failure, self.node.options.fault_policy),
         };
         self.stop(stop, batch)
@@ -130,7 +135,7 @@ impl InstanceTask {
         let is_over = batch.ends_instance();
         let is_suspended = batch.suspends_instance();
         let (turn, results) = batch.into_commit(self.empty_commit(false, 0));
-        match commit(&self.node, &turn).await {
+        match commit(&self.node, &Arc::new(turn)).await {
             Ok(_) => {
                 self.lease_state = LeaseState::Released;
                 if is_over {
@@ -144,8 +149,7 @@ impl InstanceTask {
             Err(NotCommitted::Lost | NotCommitted::Unknown) => self.take_back(results),
             Err(NotCommitted::Refused(error)) => {
                 self.take_back(results);
-                let failure = Failure::new(FailureKind::CorruptHistory, error.to_string());
-                self.suspend(failure.not_retryable()).await;
+                self.suspend(refusal(&error)).await;
             }
         }
     }

@@ -7,9 +7,7 @@ use durable_core::provider::{
     InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NewWork, NextExecution, OutgoingMessage,
     SourceEvent, StatusKind, TurnCommit,
 };
-use durable_core::{
-    Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
-};
+use durable_core::{Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
 use super::HistorySummary;
 use super::created::Created;
@@ -95,11 +93,6 @@ impl Batch {
     pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
         let queued = self.new_work.iter().map(|queued| &queued.queue);
         queued.filter(|queue| queues.contains(queue)).count()
-    }
-
-    /// Activities whose results the execution no longer waits for.
-    pub(crate) fn cancelled_work(&self) -> &[SourceEvent] {
-        &self.cancelled_work
     }
 
     /// Puts what was gathered into a commit that changes nothing so far; answers with

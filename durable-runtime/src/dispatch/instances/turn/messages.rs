@@ -1,12 +1,8 @@
 //! The messages of a turn to other instances. The id of a message follows from the event
 //! that it is sent for, so that it is the same whenever the turn is run.
 
-use durable_core::provider::{
-    Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance,
-};
-use durable_core::{
-    Event, EventId, Failure, FailureKind, InstanceId, MessageId, Parent, Payload,
-};
+use durable_core::provider::{Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance};
+use durable_core::{Event, EventId, Failure, FailureKind, InstanceId, MessageId, Parent, Payload};
 
 use super::Batch;
 

@@ -10,7 +10,9 @@ mod created;
 mod history_summary;
 mod messages;
 
-use durable_core::provider::{Claim, ClaimedWork, NextExecution, TurnCommit};
+use std::sync::Arc;
+
+use durable_core::provider::{Claim, ClaimedWork, NextExecution, TurnCommit, WorkKey};
 use durable_core::{Delivery, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -186,15 +188,14 @@ impl InstanceTask {
                 !is_over && is_useful
             }
         };
-        let cancelled = batch.cancelled_work().to_vec();
         let (turn, results) = batch
             .take()
             .into_commit(self.empty_commit(keep_lease, slots.len()));
-        let (tail, commit_id) = (self.tail.after(&turn), turn.commit_id);
+        let turn = Arc::new(turn);
         match commit(&self.node, &turn).await {
             Ok(committed) => {
-                self.tail = tail;
-                self.last_commit_id = Some(commit_id);
+                self.tail = self.tail.after(&turn);
+                self.last_commit_id = Some(turn.commit_id);
                 self.must_run = keep == Keep::Always;
                 if !keep_lease {
                     self.lease_state = LeaseState::Released;
@@ -202,7 +203,10 @@ impl InstanceTask {
                 if committed.has_messages {
                     self.node.look_again.notify_one();
                 }
-                self.node.running.cancel(&cancelled);
+                let cancelled = turn.cancelled_work.iter();
+                let instance = &self.lease.instance;
+                let cancelled = cancelled.map(|source| WorkKey::new(instance.clone(), *source));
+                self.node.running.cancel(cancelled);
                 if is_over {
                     self.node.running.cancel_all_of(&self.lease.instance);
                 }
