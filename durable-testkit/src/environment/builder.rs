@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::Failure;
+use durable_core::provider::Layered;
 use durable_runtime::{
-    ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions, TokioClock,
+    ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,10 +20,8 @@ use super::gate::Gate;
 use super::observed_store::ObservedStore;
 use super::observing_provider::ObservingProvider;
 use super::scheduler::{Choices, Chosen, run_scheduler};
-use crate::Layered;
+use crate::TokioClock;
 
-/// When virtual time begins.
-const BEGINNING_MS: u64 = 1_700_000_000_000;
 /// How long an instance is waited for.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(400 * 86_400);
 /// Virtual months have no heartbeats and no idle looks, so that they take no time.
@@ -185,10 +184,13 @@ impl TestEnvironmentBuilder {
         if let Some(error) = self.error {
             return Err(error.into());
         }
-        let clock = TokioClock::starting_at(BEGINNING_MS);
         let (crashes, crashed) = mpsc::unbounded_channel();
         let gate = self.choices.is_some().then(Arc::<Gate>::default);
-        let observed = Arc::new(ObservedStore::new(clock, gate.clone(), crashes));
+        let observed = Arc::new(ObservedStore::new(
+            TokioClock::default(),
+            gate.clone(),
+            crashes,
+        ));
         let nodes = EnvironmentNodes {
             observed: Arc::clone(&observed),
             registry: self.registry,
@@ -231,7 +233,6 @@ impl EnvironmentNodes {
     async fn start(&self) -> Result<Runtime, EnvironmentError> {
         let store = Layered(ObservingProvider::new(Arc::clone(&self.observed)));
         let node = Runtime::builder(store, self.registry.clone())
-            .clock(self.observed.clock)
             .options(self.options.clone())
             .start()
             .await?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, StatusKind};
+use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, Provider, StatusKind};
 use durable_core::{Event, HistoryEntry, InstanceId, Payload};
 use durable_runtime::{
-    ActivityRef, Client, Clock, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
+    ActivityRef, Client, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -112,7 +112,7 @@ impl TestEnvironment {
 
     /// The time.
     pub fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_millis(self.observed.clock.now_ms())
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.observed.store.now_ms())
     }
 
     /// Waits until an instance has ended, and gives its output.
@@ -197,7 +197,7 @@ impl TestEnvironment {
         let instance = instance.into();
         let snapshot = self.observed.store.snapshot();
         let own = snapshot.timers.iter().filter(|t| t.instance == instance);
-        own.map(|timer| SystemTime::UNIX_EPOCH + Duration::from_millis(timer.fire_at_ms))
+        own.map(|timer| SystemTime::UNIX_EPOCH + Duration::from_millis(timer.due_ms))
             .collect()
     }
 

@@ -9,9 +9,11 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use durable_core::provider::{ClaimedWork, OutgoingMessage, Timer, WorkKey};
+use durable_core::provider::{ClaimedWork, OutgoingMessage, WorkKey};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
+
+use crate::TimerSnapshot;
 
 /// What waits at the gate.
 #[derive(Debug, Default)]
@@ -39,7 +41,7 @@ pub(super) enum Passage {
     /// An activity runs, and the node dies before its result is stored.
     WorkInVain(WorkKey, Name),
     /// A timer fires.
-    Timer(Timer),
+    Timer(TimerSnapshot),
     /// An event is raised: the n-th that waits.
     Event(usize, InstanceId, Name),
     /// The node dies.
@@ -99,7 +101,7 @@ impl GateState {
 
     /// What can be let through now, always in the same order; of the timers only
     /// the one that is due first. Crashes come last, and only where something waits.
-    pub(super) fn passages(&self, timers: &[Timer], may_crash: bool) -> Vec<Passage> {
+    pub(super) fn passages(&self, timers: &[TimerSnapshot], may_crash: bool) -> Vec<Passage> {
         let work = self.work(Passage::Work);
         let events = self.waiting_events.iter().enumerate();
         let events = events.map(|(index, (name, message))| {
@@ -148,7 +150,7 @@ impl fmt::Display for Passage {
             Self::Timer(timer) => write!(
                 f,
                 "the timer of `{}` fires (event {})",
-                timer.instance, timer.event_id
+                timer.instance, timer.source.event_id
             ),
             Self::Event(_, instance, name) => {
                 write!(f, "event `{name}` is raised for `{instance}`")

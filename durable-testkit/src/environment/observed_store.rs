@@ -12,13 +12,12 @@ use durable_core::provider::{
     Message, MessageBody, Provider, ProviderError, SessionId, StatusKind, TurnCommit, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId};
-use durable_runtime::{Clock, TokioClock};
 use tokio::sync::{Notify, mpsc};
 
 use super::gate::Gate;
 use super::scheduler::Chosen;
 use super::trigger::{AtEvent, name_of};
-use crate::MemoryProvider;
+use crate::{MemoryProvider, TokioClock};
 
 /// So many times in a row the node is given a chance to do something before it is
 /// taken to have nothing to do.
@@ -47,7 +46,6 @@ pub(super) struct Recorded {
 #[derive(Debug)]
 pub(super) struct ObservedStore {
     pub(super) store: MemoryProvider,
-    pub(super) clock: TokioClock,
     /// Where things wait, if a scheduler chooses their order.
     pub(super) gate: Option<Arc<Gate>>,
     /// The node made a call.
@@ -75,8 +73,7 @@ impl ObservedStore {
         crashes: mpsc::UnboundedSender<()>,
     ) -> Self {
         Self {
-            store: MemoryProvider::new(),
-            clock,
+            store: MemoryProvider::with_clock(clock),
             gate,
             news: Notify::new(),
             calls: AtomicU64::new(0),
@@ -110,15 +107,14 @@ impl ObservedStore {
     /// Ends a session as a store does that notices a dead process at once: what it
     /// held is to run again, with or without a message.
     async fn end(&self, session: SessionId) -> Result<(), ProviderError> {
-        let now_ms = self.clock.now_ms();
         let snapshot = self.store.snapshot();
-        self.store.close_session(session, now_ms).await?;
+        self.store.close_session(session).await?;
         for (id, instance) in snapshot.instances {
             let is_stopped = instance.record.status.kind() == StatusKind::Suspended;
             if instance.holder == Some(session) && !is_stopped {
                 let reason = Failure::application("crash", "its node died");
-                let _ = self.store.suspend(&id, reason, now_ms).await?;
-                let _ = self.store.resume(&id, now_ms).await?;
+                let _ = self.store.suspend(&id, reason).await?;
+                let _ = self.store.resume(&id).await?;
             }
         }
         Ok(())

@@ -12,15 +12,15 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, FiredTimers, OutgoingMessage, Provider, ProviderError, ReadyInstances,
-    SessionId, SessionOptions, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkSettlement,
+    CommitOutcome, FiredTimers, Layer, OutgoingMessage, Provider, ProviderError, ReadyInstances,
+    SessionId, SessionOptions, SettleOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
-use durable_runtime::Clock;
 use futures::future::{Either, select};
 
 use super::observed_store::{ObservedStore, TriggeredAction, entries_of};
-use crate::{Layer, MemoryProvider};
+use crate::MemoryProvider;
 
 /// The store as one node sees it.
 #[derive(Debug)]
@@ -53,18 +53,18 @@ impl ObservingProvider {
         }
     }
 
-    async fn commit_one(&self, mut turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
+    async fn commit_observed(
+        &self,
+        mut turn: Arc<TurnCommit>,
+    ) -> Result<CommitOutcome, ProviderError> {
         let recorded = entries_of(&turn);
         if !self.observed.due(&recorded, false).is_empty() {
             return self.die().await;
         }
         if self.observed.gate.is_some() {
-            turn.claim.max = 0;
+            Arc::make_mut(&mut turn).claim.max = 0;
         }
-        let answer = self.observed.store.commit(vec![turn]).await.pop();
-        let outcome = answer.ok_or_else(|| ProviderError::Unknown {
-            reason: "the store gave no answer".into(),
-        })??;
+        let outcome = self.observed.store.commit(turn).await?;
         if matches!(outcome, CommitOutcome::Done(_)) {
             let due = self.observed.due(&recorded, true);
             self.observed.state().recorded.extend(recorded);
@@ -79,9 +79,9 @@ impl ObservingProvider {
             match action {
                 TriggeredAction::CrashBefore | TriggeredAction::CrashAfter => dies = true,
                 TriggeredAction::Tell(message) => {
-                    let now_ms = self.observed.clock.now_ms();
-                    let outgoing = vec![OutgoingMessage { target, message }];
-                    self.observed.store.send(outgoing, now_ms).await?;
+                    let outgoing = OutgoingMessage::new(target, message);
+                    // Told to an instance that has ended, it means nothing.
+                    let _ = self.observed.store.send(outgoing).await?;
                 }
             }
         }
@@ -97,13 +97,9 @@ impl Layer for ObservingProvider {
         &self.observed.store
     }
 
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
+    async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
         self.outlive().await;
-        let session = self.observed.store.open_session(options, now_ms).await?;
+        let session = self.observed.store.open_session(options).await?;
         self.observed.state().session = Some(session);
         Ok(session)
     }
@@ -112,10 +108,9 @@ impl Layer for ObservingProvider {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
         self.outlive().await;
-        let ready = self.observed.store.fetch_instances(session, max, now_ms);
+        let ready = self.observed.store.fetch_instances(session, max);
         ready.await
     }
 
@@ -124,16 +119,13 @@ impl Layer for ObservingProvider {
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
-        now_ms: u64,
     ) -> Result<WorkBatch, ProviderError> {
         self.outlive().await;
         let store = &self.observed.store;
         let Some(gate) = &self.observed.gate else {
-            return store.fetch_work(session, queues, max, now_ms).await;
+            return store.fetch_work(session, queues, max).await;
         };
-        let mut batch = store
-            .fetch_work(session, queues, usize::MAX, now_ms)
-            .await?;
+        let mut batch = store.fetch_work(session, queues, usize::MAX).await?;
         let mut state = gate.state();
         state.keep_work(std::mem::take(&mut batch.work));
         batch.work = state.passing_work(max);
@@ -142,40 +134,35 @@ impl Layer for ObservingProvider {
 
     async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
         self.outlive().await;
-        for settlement in &settlements {
-            if self.observed.is_in_vain(&settlement.lease.key) {
-                return self.die().await;
-            }
+        if self.observed.is_in_vain(&settlement.lease.key) {
+            return self.die().await;
         }
-        self.observed.store.settle_work(settlements, now_ms).await
+        self.observed.store.settle_work(settlement).await
     }
 
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
         self.outlive().await;
         let store = &self.observed.store;
         let Some(gate) = &self.observed.gate else {
-            return store.fire_timers(max, now_ms).await;
+            return store.fire_timers(max).await;
         };
         let max = usize::from(gate.state().passes_timer());
-        let fired = store.fire_timers(max, now_ms).await?;
+        let mut fired = store.fire_timers(max).await?;
         // The scheduler decides when the next one fires.
-        Ok(FiredTimers {
-            next_due_ms: None,
-            ..fired
-        })
+        fired.next_due_ms = None;
+        Ok(fired)
     }
 
     async fn wait(
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let news = self.observed.store.wait(session, topic, seen);
+        let news = self.observed.store.wait(session, topic, since);
         let let_through = match (&self.observed.gate, topic) {
             (Some(gate), WakeTopic::Work(_)) => gate.work.notified(),
             (Some(gate), WakeTopic::Timers) => gate.timers.notified(),
@@ -183,16 +170,12 @@ impl Layer for ObservingProvider {
         };
         match select(news, pin!(let_through)).await {
             Either::Left((news, _)) => news,
-            Either::Right(((), _)) => Ok(seen),
+            Either::Right(((), _)) => Ok(since),
         }
     }
 
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
         self.outlive().await;
-        let mut answers = Vec::with_capacity(turns.len());
-        for turn in turns {
-            answers.push(self.commit_one(turn).await);
-        }
-        answers
+        self.commit_observed(turn).await
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::Provider;
-use durable_runtime::Clock;
 
 use super::gate::{Gate, Passage};
 use super::observed_store::{ObservedStore, TriggeredAction};
@@ -105,7 +104,7 @@ async fn let_through(observed: &ObservedStore, gate: &Gate, passage: &Passage) {
             let _ = observed.crash().await;
         }
         Passage::Timer(timer) => {
-            let wait_ms = timer.fire_at_ms.saturating_sub(observed.clock.now_ms());
+            let wait_ms = timer.due_ms.saturating_sub(observed.store.now_ms());
             tokio::time::sleep(Duration::from_millis(wait_ms)).await;
             gate.state().pass_timer();
             gate.timers.notify_one();
@@ -113,7 +112,7 @@ async fn let_through(observed: &ObservedStore, gate: &Gate, passage: &Passage) {
         Passage::Event(index, ..) => {
             let message = gate.state().pass_event(*index);
             if let Some(message) = message {
-                let sent = observed.store.send(vec![message], observed.clock.now_ms());
+                let sent = observed.store.send(message);
                 // The store in memory refuses only what is too large, and that was
                 // checked before it came here.
                 let _ = sent.await;

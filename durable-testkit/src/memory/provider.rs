@@ -8,7 +8,7 @@ use durable_core::provider::{
     Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse,
     InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage,
     PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome,
+    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome, StoreTime,
     SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
     WorkLease, WorkSettlement,
 };

@@ -51,7 +51,7 @@ pub struct Snapshot {
 }
 
 /// A timer in a [`Snapshot`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimerSnapshot {
     /// The instance that set it.
     pub instance: InstanceId,

@@ -63,14 +63,11 @@ impl ReplayTester {
             replayer: Replayer::new(registry.clone()),
             registry,
             given: Vec::new(),
-            filter: InstanceFilter {
-                statuses: vec![
-                    StatusKind::Pending,
-                    StatusKind::Running,
-                    StatusKind::Suspended,
-                ],
-                ..InstanceFilter::default()
-            },
+            filter: InstanceFilter::all().statuses([
+                StatusKind::Pending,
+                StatusKind::Running,
+                StatusKind::Suspended,
+            ]),
         }
     }
 
