@@ -163,18 +163,19 @@ mod tests {
         key: u8,
     }
 
+    #[async_trait]
     impl PayloadCodec for Inverted {
-        fn encode(&self, plain: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+        async fn encode(&self, plain: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
             let inverted = plain.iter().map(|byte| !byte);
             Ok([self.key].into_iter().chain(inverted).collect())
         }
 
-        fn decode(&self, coded: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+        async fn decode(&self, coded: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
             match coded.split_first() {
                 Some((key, rest)) if *key == self.key => {
                     Ok(rest.iter().map(|byte| !byte).collect())
                 }
-                _ => Err(PayloadCodecError::new("another key")),
+                _ => Err(PayloadCodecError::temporary("another key")),
             }
         }
 
@@ -185,24 +186,25 @@ mod tests {
 
     struct Broken;
 
+    #[async_trait]
     impl PayloadCodec for Broken {
-        fn encode(&self, _: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+        async fn encode(&self, _: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
             Ok(vec![0xff])
         }
 
-        fn decode(&self, _: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+        async fn decode(&self, _: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
             panic!("no key")
         }
     }
 
-    fn coded(coding: &ActiveCodec, plain: &str) -> Payload {
+    async fn coded(coding: &ActiveCodec, plain: &str) -> Payload {
         let mut value = Payload::from(plain);
         coding.encode(&mut value).unwrap();
         value
     }
 
-    #[test]
-    fn a_value_comes_back_as_it_was_and_is_a_json_string_meanwhile() {
+    #[tokio::test]
+    async fn a_value_comes_back_as_it_was_and_is_a_json_string_meanwhile() {
         let coding = ActiveCodec::new(Inverted { key: 7 });
         for plain in [
             "",
@@ -219,8 +221,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_plain_value_is_read_as_it_is_and_a_wrong_key_is_an_error() {
+    #[tokio::test]
+    async fn a_plain_value_is_read_as_it_is_and_a_wrong_key_is_an_error() {
         let coding = ActiveCodec::new(Inverted { key: 7 });
         let mut plain = Payload::from("\"stored before\"");
         coding.decode(&mut plain).unwrap();
@@ -230,8 +232,8 @@ mod tests {
         assert_eq!(error.to_string(), "another key");
     }
 
-    #[test]
-    fn damage_and_panics_are_errors() {
+    #[tokio::test]
+    async fn damage_and_panics_are_errors() {
         let coding = ActiveCodec::new(Inverted { key: 7 });
         let mut damaged = Payload::from("\"durable-coded:!\"");
         let error = coding.decode(&mut damaged).unwrap_err();
@@ -244,8 +246,8 @@ mod tests {
         assert_eq!(error.to_string(), "another key");
     }
 
-    #[test]
-    fn the_largest_plain_value_is_within_the_limit_when_it_is_coded() {
+    #[tokio::test]
+    async fn the_largest_plain_value_is_within_the_limit_when_it_is_coded() {
         for max_payload_bytes in 100..140 {
             let stored = Limits {
                 max_payload_bytes,
