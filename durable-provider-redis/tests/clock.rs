@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::ClockSource;
 use durable_testkit::{Clock, Conformance};
 use support::server::{Server, store_options};
 

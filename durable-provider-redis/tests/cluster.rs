@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{Provider, ProviderError};
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::ClockSource;
 use durable_testkit::Conformance;
 use support::cluster::Cluster;
 use support::code::{GATED, GO, audit, node, records};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use durable_core::provider::Provider;
 use durable_core::{Event, InstanceId};
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::ClockSource;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::Runtime;
 use durable_testkit::{MemoryOptions, MemoryProvider, StoreClock};

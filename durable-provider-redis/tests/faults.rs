@@ -12,7 +12,7 @@ use durable_core::provider::{
     Release, SessionId, SessionOptions, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, InstanceId};
-use durable_provider_redis::{ClockSource, Durability, RedisOptions, RedisProvider};
+use durable_provider_redis::{ClockSource, Durability, RedisProvider};
 use durable_testkit::{TurnBuilder, start_message};
 
 use support::code::{COUNT, GATED, GO, audit, history, node};

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use durable_core::provider::ProviderError;
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::ClockSource;
 use durable_runtime::{Client, ClientError};
 use futures::future::join_all;
 use support::cluster::Cluster;

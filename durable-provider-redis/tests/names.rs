@@ -11,7 +11,7 @@ use durable_core::provider::{
     SessionOptions, StartInstance, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, LimitError, Limits, Name};
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::ClockSource;
 use durable_testkit::{TurnBuilder, event_message, start_message};
 
 use support::code::{COUNT, PARENT, audit, node, records};

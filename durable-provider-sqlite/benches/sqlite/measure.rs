@@ -1,5 +1,6 @@
 //! The measurements, each with its judgement.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use durable_provider_sqlite::{ReplyPath, SqliteOptions, SqliteProvider};
@@ -17,6 +18,11 @@ const RESTARTED: u64 = 10_000;
 fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
     let verdict = if is_kept { "kept" } else { "MISSED" };
     println!("{what:<58} {value:>9.3}   {bound:<12} {verdict}");
+}
+
+fn open(file: &Path, path: ReplyPath) -> SqliteProvider {
+    let options = SqliteOptions::default().reply_path(path);
+    SqliteProvider::open_with(file, options).unwrap()
 }
 
 /// 1,000 orchestrations of 5 sequential activities; answers the time of one step.
@@ -53,7 +59,7 @@ pub(crate) async fn throughput() -> Duration {
 
 async fn sequences() -> (Duration, u64, u64) {
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let client = runtime.client();
     let before = provider.statistics();
@@ -84,9 +90,7 @@ struct OnPath {
 impl OnPath {
     async fn start(path: ReplyPath) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let options = SqliteOptions::default().reply_path(path);
-        let file = directory.path().join("store.db");
-        let provider = SqliteProvider::open_with(file, options).unwrap();
+        let provider = open(&directory.path().join("store.db"), path);
         Self {
             runtime: node(&provider, Stamps::default()).await,
             took: Vec::new(),
@@ -144,7 +148,7 @@ pub(crate) async fn sequential() {
 /// One orchestration of 10,000 sequential activities.
 pub(crate) async fn long() {
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let stamps = Stamps::default();
     let runtime = node(&provider, stamps.clone()).await;
     let instance = runtime
@@ -183,7 +187,7 @@ pub(crate) async fn join(per_step: Option<Duration>) {
         None => sequences().await.0 / (INSTANCES * STEPS) as u32,
     };
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let began = Instant::now();
     let instance = runtime
@@ -240,7 +244,7 @@ pub(crate) async fn latency() {
 pub(crate) async fn restart() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
-    let provider = SqliteProvider::open(&path).unwrap();
+    let provider = open(&path, ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let client = runtime.client();
     for first in (0..RESTARTED).step_by(500) {
@@ -264,7 +268,7 @@ pub(crate) async fn restart() {
     drop(provider);
 
     let began = Instant::now();
-    let provider = SqliteProvider::open(&path).unwrap();
+    let provider = open(&path, ReplyPath::IoDriver);
     let opened = began.elapsed();
     let runtime = node(&provider, Stamps::default()).await;
     let instance = runtime.client().instance(GATED, "gated-0");
