@@ -107,7 +107,7 @@ async fn spawn_server() -> Result<(Process, TempDir, String), Box<dyn Error>> {
 
 async fn share_the_work(url: &str) -> Result<(), Box<dyn Error>> {
     let provider = RedisProvider::open_with(&[url], options()).await?;
-    let client = Client::new(Arc::new(provider));
+    let client = Client::new(provider);
     let mut nodes = vec![spawn_node(url)?, spawn_node(url)?, spawn_node(url)?];
     let run = std::process::id();
     let began = Instant::now();
