@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::event::{Carried, Event};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
     InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
@@ -101,10 +101,13 @@ impl<T: VisitPayloads, E: VisitPayloads> VisitPayloads for Result<T, E> {
     }
 }
 
+/// Why a payload codec failed is no payload: it must be readable without the codec.
 impl VisitPayloads for Failure {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
-        self.message.visit(payloads);
-        self.details.visit(payloads);
+        if self.kind != FailureKind::PayloadCodec {
+            self.message.visit(payloads);
+            self.details.visit(payloads);
+        }
     }
 }
 

@@ -270,7 +270,7 @@ async fn a_node_with_another_key_hands_back_what_it_cannot_read() {
     let talk = client.start(TALK, "t", &SECRET.into()).await.unwrap();
     let stranger = coded_node(&world, &registry(), &Cipher::with_key(2)).await;
     settle().await;
-    let unreadable = "invalid payload: what is stored cannot be read on this node: another key: \
+    let unreadable = "payload codec: what is stored cannot be read on this node: another key: \
                       give it the payload codec that wrote it";
     assert_eq!(world.blocked("t").await.as_deref(), Some(unreadable));
     assert_eq!(world.status("t").await.kind(), StatusKind::Pending);

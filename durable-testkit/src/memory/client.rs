@@ -126,7 +126,8 @@ impl MemoryState {
             return SendOutcome::InstanceEnded;
         }
         if change(instance) {
-            instance.record.updated_at_ms = self.now_ms;
+            let record = &mut instance.record;
+            record.updated_at_ms = record.updated_at_ms.max(self.now_ms);
             self.wake.note(Change::Instance(id.clone()));
             self.free_instance(id);
         }

@@ -123,7 +123,8 @@ impl MemoryState {
             return;
         };
         let record = &mut instance.record;
-        record.updated_at_ms = self.now_ms.max(turn.last_recorded_ms().unwrap_or(0));
+        let recorded_ms = turn.last_recorded_ms().unwrap_or(0);
+        record.updated_at_ms = record.updated_at_ms.max(self.now_ms).max(recorded_ms);
         if update.status.is_some()
             || update.custom_status.is_some()
             || update.blocked != record.blocked

@@ -50,8 +50,9 @@ impl MemoryState {
             }
             instance.not_before_ms = release.not_before_ms.unwrap_or(0);
             if release.blocked.is_some() {
-                instance.record.blocked = release.blocked;
-                instance.record.updated_at_ms = self.now_ms;
+                let record = &mut instance.record;
+                record.blocked = release.blocked;
+                record.updated_at_ms = record.updated_at_ms.max(self.now_ms);
                 self.wake.note(Change::Instance(lease.instance.clone()));
             }
             self.free_instance(&lease.instance);
