@@ -48,6 +48,12 @@ impl Server {
         })
     }
 
+    /// The server's time when it was asked.
+    pub(crate) fn time_ms(&self) -> Option<u64> {
+        let micros: u64 = self.info("server_time_usec").parse().ok()?;
+        Some(micros / 1_000)
+    }
+
     pub(crate) fn is_cluster(&self) -> bool {
         self.info("cluster_enabled") == "1"
     }

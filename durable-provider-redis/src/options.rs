@@ -22,20 +22,9 @@ pub enum Durability {
     /// acknowledged work can be lost, without an append-only file everything since the
     /// last snapshot, with an evicting memory policy any key at any time. Instances whose
     /// keys do not fit together any more are stopped and named, but an activity whose
-    /// result was acknowledged may run again, and whoever was told of a start or an event
-    /// may find it gone. What is found is logged as a warning.
+    /// result was acknowledged may run again, and a start or an event that was acknowledged
+    /// may be gone. What is found is logged as a warning.
     Relaxed,
-}
-
-/// Whose time the store goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ClockSource {
-    /// The server's. What nodes believe about the time does not matter.
-    #[default]
-    Server,
-    /// The caller's, never backwards. For tests in virtual time; never for a store that
-    /// several machines share.
-    Caller,
 }
 
 /// How a store is opened. Start from [`RedisOptions::default`].
@@ -83,8 +72,6 @@ pub struct RedisOptions {
     pub messages_per_fetch: usize,
     /// The largest names and payloads that are accepted.
     pub limits: Limits,
-    /// Whose time the store goes by.
-    pub clock: ClockSource,
 }
 
 impl Default for RedisOptions {
@@ -103,7 +90,6 @@ impl Default for RedisOptions {
             connections: 2,
             messages_per_fetch: 1_000,
             limits: Limits::default(),
-            clock: ClockSource::Server,
         }
     }
 }
