@@ -128,6 +128,7 @@ mod tests {
             recorded_at_ms: 7,
             event: Event::ActivityScheduled {
                 event_id: EventId::new(2),
+                execution_id: ExecutionId::FIRST,
                 name: "charge".into(),
                 input: "12".into(),
                 options: ActivityOptions::default(),

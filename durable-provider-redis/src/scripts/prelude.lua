@@ -329,7 +329,7 @@ local function claim_work(work, session, claimed, item)
   call('ZADD', K.holds, 0, of_session(session, work.key))
   local at = #claimed
   claimed[at + 1], claimed[at + 2] = work.key, work.token
-  claimed[at + 3], claimed[at + 4] = tostpublish(work.failures + 1), tostpublish(work.crashes)
+  claimed[at + 3], claimed[at + 4] = tostring(work.failures + 1), tostring(work.crashes)
   local heartbeat = not item and call('HGET', K.work, 'b' .. work.key)
   claimed[at + 5] = heartbeat and '+' .. heartbeat or '-'
   claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key) or ''

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use durable_provider_redis::{ClockSource, RedisOptions, RedisProvider};
+use durable_provider_redis::{RedisOptions, RedisProvider};
 use tempfile::TempDir;
 
 /// The settings that the strict mode wants.
@@ -138,7 +138,6 @@ pub(crate) fn store_options() -> RedisOptions {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     RedisOptions {
         prefix: format!("test-{number}"),
-        clock: ClockSource::Caller,
         ..RedisOptions::default()
     }
 }
