@@ -126,15 +126,9 @@ impl fmt::Debug for TimeSource {
 
 #[cfg(test)]
 mod tests {
+    use durable_testkit::ManualClock;
+
     use super::*;
-
-    struct ManualClock(AtomicU64);
-
-    impl Clock for ManualClock {
-        fn now_ms(&self) -> u64 {
-            self.0.load(Ordering::Relaxed)
-        }
-    }
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -170,14 +164,14 @@ mod tests {
 
     #[test]
     fn time_never_goes_back() {
-        let clock = Arc::new(ManualClock(AtomicU64::new(7)));
-        let time = StoreTime::of_clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        let clock = ManualClock::starting_at(7);
+        let time = StoreTime::of_clock(Arc::new(clock.clone()));
         assert_eq!(time.now_ms(), 7);
-        clock.0.store(3, Ordering::Relaxed);
+        clock.set(3);
         assert_eq!((time.now_ms(), time.told_to_scripts()), (7, Some(7)));
         time.saw(90, Instant::now());
         assert_eq!(time.now_ms(), 7, "the server's clock does not matter here");
-        clock.0.store(8, Ordering::Relaxed);
+        clock.set(8);
         assert_eq!(time.told_to_scripts(), Some(8));
 
         let time = StoreTime::of_server(5_000);

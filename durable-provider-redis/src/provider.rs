@@ -78,8 +78,9 @@ impl RedisProvider {
     pub async fn open_with_clock(
         urls: &[&str],
         options: RedisOptions,
-        clock: Arc<dyn Clock>,
+        clock: impl Clock,
     ) -> Result<Self, ProviderError> {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         Self::open_backend(urls, options, Missing::IsCreated, Some(clock)).await
     }
 

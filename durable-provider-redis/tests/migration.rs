@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use durable_core::provider::ProviderError;
-use durable_provider_redis::{ClockSource, RedisOptions};
+use durable_provider_redis::RedisOptions;
 use durable_runtime::{Client, ClientError};
 use futures::future::join_all;
 use support::cluster::Cluster;
@@ -27,7 +27,6 @@ async fn slots_move_while_their_instances_run() {
     let cluster = Cluster::start(3);
     let options = RedisOptions {
         partitions: Some(PARTITIONS),
-        clock: ClockSource::Server,
         ..store_options()
     };
     let workers = [
