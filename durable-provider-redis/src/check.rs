@@ -24,12 +24,12 @@ const SETTINGS: [(&str, &str); 4] = [
 
 /// What a server says of itself.
 #[derive(Debug, Default)]
-pub(crate) struct Server {
+pub(crate) struct ServerInfo {
     info: BTreeMap<String, String>,
     config: Option<BTreeMap<String, String>>,
 }
 
-impl Server {
+impl ServerInfo {
     /// Asks a server.
     pub(crate) async fn ask(connection: &mut impl ConnectionLike) -> Result<Self, ProviderError> {
         let info: String = ask(connection, redis::cmd("INFO").arg("everything")).await?;

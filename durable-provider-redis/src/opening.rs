@@ -10,7 +10,7 @@ use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::check::Server;
+use crate::check::ServerInfo;
 use crate::clock::StoreTime;
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect};
@@ -58,7 +58,7 @@ impl Backend {
         check_options(&options)?;
         let nodes = Nodes::new(urls, &options)?;
         let (_, mut first) = nodes.any(&options).await?;
-        let server = Server::ask(&mut first).await?;
+        let server = ServerInfo::ask(&mut first).await?;
         let time = match clock {
             Some(clock) => StoreTime::of_clock(clock),
             None => StoreTime::of_server(server.time_ms().unwrap_or_else(|| SystemClock.now_ms())),
@@ -132,7 +132,7 @@ async fn check_primaries(
             host: host.to_owned(),
             port: port.parse().unwrap_or(0),
         };
-        let server = Server::ask(&mut node).await?;
+        let server = ServerInfo::ask(&mut node).await?;
         server.check(options).map_err(|error| match error {
             ProviderError::Unusable { reason } => ProviderError::Unusable {
                 reason: format!("{address}: {reason}"),
