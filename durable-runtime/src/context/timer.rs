@@ -74,7 +74,7 @@ impl Future for Sleep {
         this.operation
             .poll_outcome(cx)
             .map(|outcome| match outcome {
-                Outcome::Failed(failure) => Err(failure),
+                Outcome::Failed(failure) => Err(*failure),
                 _ => Ok(()),
             })
     }

@@ -96,7 +96,7 @@ impl DurableOperation {
         match std::mem::replace(&mut self.stage, OperationStage::DONE) {
             OperationStage::Unpolled(command) => self.first_poll(command, cx),
             OperationStage::Asked(slot) => self.next_poll(slot, cx),
-            OperationStage::Refused(failure) => OpPoll::Ready(Outcome::Failed(failure)),
+            OperationStage::Refused(failure) => OpPoll::Ready(Outcome::Failed(Box::new(failure))),
             OperationStage::Done { .. } => OpPoll::Pending,
         }
     }
@@ -166,7 +166,7 @@ impl DurableOperation {
             Outcome::Value(value) => {
                 payload::decode("result", subject, self.scheduled_by(), &value)
             }
-            Outcome::Failed(failure) => Err(failure),
+            Outcome::Failed(failure) => Err(*failure),
             _ => Err(unexpected(subject)),
         }
     }
@@ -181,7 +181,7 @@ impl DurableOperation {
 }
 
 fn misused(misuse: Misuse) -> OpPoll {
-    OpPoll::Ready(Outcome::Failed(misuse.to_failure()))
+    OpPoll::Ready(Outcome::Failed(Box::new(misuse.to_failure())))
 }
 
 /// An outcome of another kind than the operation can have.
