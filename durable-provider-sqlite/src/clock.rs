@@ -42,3 +42,24 @@ impl fmt::Debug for StoreClock {
         f.debug_struct("StoreClock").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use durable_testkit::ManualClock;
+
+    use super::*;
+
+    #[test]
+    fn the_time_is_never_behind_the_file_and_goes_on_with_the_clock() {
+        let manual = ManualClock::starting_at(100);
+        let clock = StoreClock::new(Arc::new(manual.clone()));
+        assert_eq!(clock.now_ms(), 100);
+        assert_eq!(clock.now_after(400), 400);
+        manual.set(150);
+        assert_eq!(clock.now_ms(), 450);
+        manual.set(0);
+        assert_eq!(clock.now_ms(), 450);
+        manual.set(1_000);
+        assert_eq!((clock.now_ms(), clock.now_after(0)), (1_000, 1_000));
+    }
+}

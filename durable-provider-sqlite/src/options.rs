@@ -119,19 +119,34 @@ impl Default for SqliteOptions {
 
 impl fmt::Debug for SqliteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            durability,
+            busy_timeout,
+            poll_interval,
+            cache_kib,
+            page_bytes,
+            checkpoint_pages,
+            preallocate_wal,
+            readers,
+            max_group,
+            messages_per_fetch,
+            reply_path,
+            limits,
+            clock: _,
+        } = self;
         f.debug_struct("SqliteOptions")
-            .field("durability", &self.durability)
-            .field("busy_timeout", &self.busy_timeout)
-            .field("poll_interval", &self.poll_interval)
-            .field("cache_kib", &self.cache_kib)
-            .field("page_bytes", &self.page_bytes)
-            .field("checkpoint_pages", &self.checkpoint_pages)
-            .field("preallocate_wal", &self.preallocate_wal)
-            .field("readers", &self.readers)
-            .field("max_group", &self.max_group)
-            .field("messages_per_fetch", &self.messages_per_fetch)
-            .field("reply_path", &self.reply_path)
-            .field("limits", &self.limits)
+            .field("durability", durability)
+            .field("busy_timeout", busy_timeout)
+            .field("poll_interval", poll_interval)
+            .field("cache_kib", cache_kib)
+            .field("page_bytes", page_bytes)
+            .field("checkpoint_pages", checkpoint_pages)
+            .field("preallocate_wal", preallocate_wal)
+            .field("readers", readers)
+            .field("max_group", max_group)
+            .field("messages_per_fetch", messages_per_fetch)
+            .field("reply_path", reply_path)
+            .field("limits", limits)
             .finish_non_exhaustive()
     }
 }

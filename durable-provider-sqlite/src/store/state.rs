@@ -262,43 +262,77 @@ impl WriterState {
 
 #[cfg(test)]
 mod tests {
+    use durable_testkit::ManualClock;
+
     use super::*;
 
-    fn open() -> (Connection, WriterState) {
+    /// The writer of another process, and its clock.
+    fn process(now_ms: u64) -> (WriterState, ManualClock) {
+        let clock = ManualClock::starting_at(now_ms);
+        let time = Arc::new(StoreClock::new(Arc::new(clock.clone())));
+        let state = WriterState::new(&SqliteOptions::default(), time, None);
+        (state, clock)
+    }
+
+    fn open() -> (Connection, WriterState, ManualClock) {
         let connection = crate::connection::open_in_memory(&SqliteOptions::default()).unwrap();
-        let mut state = WriterState::new(&SqliteOptions::default(), None);
+        let (mut state, clock) = process(0);
         state.reload(&connection).unwrap();
-        (connection, state)
+        (connection, state, clock)
     }
 
     #[test]
     fn the_file_is_told_of_many_numbers_at_once() {
-        let (connection, mut state) = open();
+        let (connection, mut state, clock) = open();
         let changes = connection.total_changes();
         for _ in 0..RESERVED_NUMBERS {
             state.next_number();
             state.store(&connection).unwrap();
         }
         assert_eq!(connection.total_changes() - changes, 1);
-        state.now_ms += 1;
+        clock.set(1);
+        state.read_clock();
         state.store(&connection).unwrap();
         assert_eq!(connection.total_changes() - changes, 2);
     }
 
     #[test]
-    fn numbers_rise_across_processes() {
-        let (connection, mut one) = open();
-        let mut other = WriterState::new(&SqliteOptions::default(), None);
+    fn a_turn_tells_the_time_until_its_instance_is_removed() {
+        let (connection, mut state, clock) = open();
+        let changes = connection.total_changes();
+        clock.set(1);
+        state.read_clock();
+        state.on_appended();
+        state.store(&connection).unwrap();
+        assert_eq!(connection.total_changes() - changes, 0);
+        state.on_removed();
+        state.store(&connection).unwrap();
+        assert_eq!(connection.total_changes() - changes, 1);
+        let (mut other, _) = process(0);
+        other.reload(&connection).unwrap();
+        other.read_clock();
+        assert_eq!(other.now_ms, 1);
+    }
+
+    #[test]
+    fn numbers_and_times_rise_across_processes() {
+        let (connection, mut one, _) = open();
+        let (mut other, clock) = process(500);
         let mut given = vec![one.next_number()];
+        let mut times = Vec::new();
         one.store(&connection).unwrap();
         for _ in 0..3 {
             for state in [&mut other, &mut one] {
                 state.reload(&connection).unwrap();
+                state.read_clock();
+                times.push(state.now_ms);
                 given.push(state.next_number());
                 given.push(state.next_number());
                 state.store(&connection).unwrap();
             }
+            clock.advance(10);
         }
         assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
+        assert_eq!(times, [500, 500, 510, 510, 520, 520]);
     }
 }
