@@ -53,7 +53,8 @@ pub use builder::{HistoryBuildError, HistoryBuilder};
 pub use clock::{ManualClock, TokioClock};
 #[cfg(feature = "conformance")]
 pub use conformance::{
-    CheckFailure, CheckOutcome, CheckReport, Clock, Conformance, ConformanceReport, ContractPromise,
+    CheckFailure, CheckOutcome, CheckReport, Conformance, ConformanceReport, ContractPromise,
+    StoreClock,
 };
 pub use environment::{
     AtEvent, EnvironmentError, InterleavingFailure, Interleavings, TestEnvironment,

@@ -39,6 +39,12 @@ impl CheckFailure {
             location: format!("{}:{}", location.file(), location.line()),
         }
     }
+
+    /// The same failure, and what had been done before.
+    pub(super) fn after(mut self, what: impl fmt::Display) -> Self {
+        self.what = format!("{}, after {what}", self.what);
+        self
+    }
 }
 
 impl fmt::Display for CheckFailure {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, Provider, ProviderError, ReadyInstance, ReadyInstances,
-    Release, SessionId, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkResult,
-    WorkSettlement,
+    ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, Provider, ProviderError,
+    ReadyInstance, ReadyInstances, Release, SessionId, SettleOutcome, TurnCommit, WakeSeq,
+    WakeTopic, WorkBatch, WorkItem, WorkKey, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
 
@@ -56,10 +56,7 @@ impl TestNode<'_> {
     }
 
     pub(super) async fn fetch_batch(&self, max: usize) -> Result<ReadyInstances, ProviderError> {
-        let now_ms = self.env.now_ms();
-        self.provider
-            .fetch_instances(self.session, max, now_ms)
-            .await
+        self.provider.fetch_instances(self.session, max).await
     }
 
     /// Takes this instance, which must be ready or become so, and no other.
@@ -107,7 +104,7 @@ impl TestNode<'_> {
 
     /// An empty turn of an instance that this node was handed.
     pub(super) fn turn(&self, ready: &ReadyInstance) -> TurnBuilder {
-        TurnBuilder::new(ready, self.env.now_ms())
+        TurnBuilder::new(ready, self.provider.now_ms())
     }
 
     /// The first turn of an instance: it takes its messages and begins.
@@ -117,13 +114,7 @@ impl TestNode<'_> {
 
     /// Commits one turn.
     pub(super) async fn commit(&self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        let mut answers = self.provider.commit(vec![turn]).await;
-        match answers.pop() {
-            Some(answer) if answers.is_empty() => answer,
-            _ => Err(ProviderError::Unknown {
-                reason: "a commit of one turn has another number of answers".into(),
-            }),
-        }
+        self.provider.commit(Arc::new(turn)).await
     }
 
     /// Commits a turn that must be applied.
@@ -156,9 +147,7 @@ impl TestNode<'_> {
         queues: &[Option<Name>],
         max: usize,
     ) -> CheckResult<WorkBatch> {
-        let now_ms = self.env.now_ms();
-        let work = self.provider.fetch_work(self.session, queues, max, now_ms);
-        Ok(work.await?)
+        Ok(self.provider.fetch_work(self.session, queues, max).await?)
     }
 
     /// Takes the ready work of the default queue.
@@ -189,28 +178,42 @@ impl TestNode<'_> {
         ensure(found.is_empty(), why, "no work is handed out", found)
     }
 
-    /// Settles one work item; answers whether its lease was held.
-    pub(super) async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult<bool> {
-        let settlement = WorkSettlement {
-            lease: work.lease.clone(),
-            result,
-        };
-        let now_ms = self.env.now_ms();
-        let answers = self.provider.settle_work(vec![settlement], now_ms).await?;
-        ensure_eq("answers to one settlement", answers.len(), 1)?;
-        Ok(answers[0])
+    /// Settles one work item.
+    async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult<SettleOutcome> {
+        let settlement = WorkSettlement::new(work.lease.clone(), result);
+        Ok(self.provider.settle_work(settlement).await?)
     }
 
     /// Settles one work item that this node must hold.
     pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult {
-        let was_held = self.settle(work, result).await?;
-        ensure_eq("whether the settled work was held", was_held, true)
+        let outcome = self.settle(work, result).await?;
+        ensure_eq("settling held work", outcome, SettleOutcome::Settled)
+    }
+
+    /// Settles one work item whose lease must be lost, for the reason that `what` says.
+    pub(super) async fn settle_lost(
+        &self,
+        what: impl Into<String>,
+        work: &ClaimedWork,
+        result: WorkResult,
+    ) -> CheckResult {
+        let outcome = self.settle(work, result).await?;
+        ensure_eq(what, outcome, SettleOutcome::LeaseLost)
+    }
+
+    /// Sends a heartbeat of an attempt.
+    pub(super) async fn heartbeat_work(
+        &self,
+        work: &ClaimedWork,
+        details: &str,
+    ) -> CheckResult<HeartbeatOutcome> {
+        let beat = self.provider.heartbeat_work(&work.lease, details.into());
+        Ok(beat.await?)
     }
 
     /// The work that a heartbeat reports as cancelled.
     pub(super) async fn cancelled_work(&self) -> CheckResult<Vec<WorkKey>> {
-        let now_ms = self.env.now_ms();
-        let report = self.provider.heartbeat(self.session, now_ms).await?;
+        let report = self.provider.heartbeat(self.session).await?;
         Ok(report.cancelled_work)
     }
 
@@ -220,29 +223,23 @@ impl TestNode<'_> {
         ready: &ReadyInstance,
         not_before_ms: Option<u64>,
     ) -> CheckResult {
-        let release = Release::new(ready.lease.clone());
-        self.give_back(Release {
-            not_before_ms,
-            ..release
-        })
-        .await
+        let mut release = Release::new(ready.lease.clone());
+        release.not_before_ms = not_before_ms;
+        self.give_back(release).await
     }
 
     /// Gives an instance back, and says what kept this node from running it.
     pub(super) async fn give_back(&self, release: Release) -> CheckResult {
-        let now_ms = self.env.now_ms();
-        Ok(self.provider.release(vec![release], now_ms).await?)
+        Ok(self.provider.release(vec![release]).await?)
     }
 
     pub(super) async fn close(&self) -> CheckResult {
-        let now_ms = self.env.now_ms();
-        Ok(self.provider.close_session(self.session, now_ms).await?)
+        Ok(self.provider.close_session(self.session).await?)
     }
 
     /// Demands that the session has ended.
     pub(super) async fn is_lost(&self) -> CheckResult {
-        let now_ms = self.env.now_ms();
-        let answer = self.provider.heartbeat(self.session, now_ms).await;
+        let answer = self.provider.heartbeat(self.session).await;
         let session = self.session;
         ensure_eq(
             "a heartbeat of a session that has ended",
@@ -264,4 +261,16 @@ pub(super) fn message_ids(ready: &ReadyInstance) -> Vec<&str> {
 pub(super) fn instance_ids(ready: &[ReadyInstance]) -> Vec<InstanceId> {
     let leases = ready.iter().map(|ready| &ready.lease);
     leases.map(|lease| lease.instance.clone()).collect()
+}
+
+/// The work that a turn adds, as it must be handed out.
+pub(super) fn work_items(turn: &TurnCommit) -> Vec<WorkItem> {
+    let added = turn.new_work.iter();
+    added.filter_map(|work| turn.work_item(*work)).collect()
+}
+
+/// The keys of the work that a turn adds.
+pub(super) fn work_keys(turn: &TurnCommit) -> Vec<WorkKey> {
+    let items = work_items(turn).into_iter();
+    items.map(|item| item.key).collect()
 }

@@ -35,6 +35,8 @@ pub enum ContractPromise {
     Finding,
     /// 10: reads can page.
     Paging,
+    /// The store's clock: it never goes back, and records agree with it.
+    Time,
     /// The rules of starting, stopping and removing instances.
     Lifecycle,
     /// What is too large or empty is refused before anything is written.
@@ -55,7 +57,7 @@ impl ContractPromise {
             Self::Durability => 8,
             Self::Finding => 9,
             Self::Paging => 10,
-            Self::Lifecycle | Self::Limits => return None,
+            Self::Time | Self::Lifecycle | Self::Limits => return None,
         })
     }
 
@@ -71,6 +73,7 @@ impl ContractPromise {
             Self::Durability => "what was acknowledged survives",
             Self::Finding => "what is ready is found without polling",
             Self::Paging => "reads can page",
+            Self::Time => "the store's clock never goes back, and records agree with it",
             Self::Lifecycle => "instances are started, stopped and removed as the methods say",
             Self::Limits => "what is too large is refused before anything is written",
         }

@@ -11,8 +11,8 @@ use super::promise::ContractPromise;
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use durable_core::provider::{FiredTimers, Provider, ProviderError};
-/// use durable_testkit::{CheckOutcome, Conformance, Layer, Layered, MemoryProvider};
+/// use durable_core::provider::{FiredTimers, Layer, Layered, Provider, ProviderError};
+/// use durable_testkit::{CheckOutcome, Conformance, MemoryProvider};
 ///
 /// /// A store whose timers never fire.
 /// struct Sleepy(MemoryProvider);
@@ -25,13 +25,14 @@ use super::promise::ContractPromise;
 ///         &self.0
 ///     }
 ///
-///     async fn fire_timers(&self, _: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-///         self.0.fire_timers(0, now_ms).await
+///     async fn fire_timers(&self, _: usize) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(0).await
 ///     }
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let report = Conformance::new(|| async { Layered(Sleepy(MemoryProvider::new())) })
+/// let sleepy = |clock| Layered(Sleepy(MemoryProvider::with_clock(clock)));
+/// let report = Conformance::new(move |clock| async move { sleepy(clock) })
 ///     .only(["a_timer_fires_once_and_says_when_it_was_due"])
 ///     .run()
 ///     .await;

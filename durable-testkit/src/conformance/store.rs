@@ -4,14 +4,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use durable_core::provider::Provider;
+use durable_core::provider::{Clock, Provider};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Opens a store, once or again and again.
+/// Opens a store, once or again and again, each time with a clock.
 #[derive(Clone)]
 pub(super) struct ConformanceStore {
-    open: Arc<dyn Fn() -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
+    open: Arc<dyn Fn(Arc<dyn Clock>) -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
     /// Whether `open` called again gives the same store.
     pub(super) opens_again: bool,
 }
@@ -20,14 +20,14 @@ pub(super) struct ConformanceStore {
 pub(super) type StoreFactory = Arc<dyn Fn() -> ConformanceStore + Send + Sync>;
 
 impl ConformanceStore {
-    pub(super) async fn open(&self) -> Arc<dyn Provider> {
-        (self.open)().await
+    pub(super) async fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Provider> {
+        (self.open)(clock).await
     }
 }
 
 /// Makes stores that can be opened once.
 pub(super) fn opened_once<P, Making>(
-    make: impl Fn() -> Making + Send + Sync + 'static,
+    make: impl Fn(Arc<dyn Clock>) -> Making + Send + Sync + 'static,
 ) -> StoreFactory
 where
     P: Provider,
@@ -37,7 +37,7 @@ where
     Arc::new(move || {
         let make = Arc::clone(&make);
         ConformanceStore {
-            open: Arc::new(move || boxed_provider(make())),
+            open: Arc::new(move |clock| boxed_provider(make(clock))),
             opens_again: false,
         }
     })
@@ -46,7 +46,7 @@ where
 /// Makes stores at a place, which can be opened any number of times.
 pub(super) fn at_places<Place, P, Opening>(
     place: impl Fn() -> Place + Send + Sync + 'static,
-    open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
+    open: impl Fn(Arc<Place>, Arc<dyn Clock>) -> Opening + Send + Sync + 'static,
 ) -> StoreFactory
 where
     Place: Send + Sync + 'static,
@@ -57,7 +57,7 @@ where
     Arc::new(move || {
         let (place, open) = (Arc::new(place()), Arc::clone(&open));
         ConformanceStore {
-            open: Arc::new(move || boxed_provider(open(Arc::clone(&place)))),
+            open: Arc::new(move |clock| boxed_provider(open(Arc::clone(&place), clock))),
             opens_again: true,
         }
     })

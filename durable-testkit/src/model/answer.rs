@@ -2,8 +2,9 @@
 //! choose for itself (session ids, tokens, places, derived message ids, reasons).
 
 use durable_core::provider::{
-    ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, Message, MessageBody,
-    ProviderError, PurgeReport, ReadyInstance, SendOutcome, StartOutcome, WorkItem, WorkKey,
+    ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, HeartbeatOutcome, Message,
+    MessageBody, ProviderError, PurgeReport, ReadyInstance, SendOutcome, SettleOutcome,
+    StartOutcome, WorkItem, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Payload};
 
@@ -18,11 +19,12 @@ pub(super) enum ComparedAnswer {
     Done,
     CancelledWork(Vec<WorkKey>),
     Started(StartOutcome),
-    Sent(Vec<SendOutcome>),
+    Sent(SendOutcome),
     Ready(Vec<ComparedInstance>),
     Committed(ComparedCommit),
     Claimed(Vec<ComparedWork>),
-    Held(Vec<bool>),
+    Settled(SettleOutcome),
+    Heartbeat(HeartbeatOutcome),
     Fired {
         fired: usize,
         next_due_ms: Option<u64>,

@@ -1,9 +1,11 @@
 //! The calls of a script, each made on both sides.
 
+use std::sync::Arc;
+
 use durable_core::provider::{
-    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider,
-    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, TurnCommit,
-    WorkResult, WorkSettlement,
+    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease, OutgoingMessage, Provider,
+    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, SessionReport,
+    TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -15,7 +17,7 @@ use super::script::{
     ScriptTurn, ScriptWork,
 };
 use super::turn::{self, queue_name};
-use crate::conformance::Clock;
+use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
 
 /// More than a script can make ready.
@@ -23,7 +25,7 @@ const MANY: usize = 1_000;
 
 /// How long a session lives without a heartbeat. It is odd and every time is
 /// even, so that nothing depends on what "late" means to the millisecond.
-const HEARTBEAT_BOUND_MS: u64 = 1_001;
+const SESSION_TIMEOUT_MS: u64 = 1_001;
 
 const NOTHING: Pair<ComparedAnswer> = Pair {
     model: ComparedAnswer::Nothing,
@@ -33,21 +35,18 @@ const NOTHING: Pair<ComparedAnswer> = Pair {
 impl Play<'_> {
     /// Lets time pass, and both stores know it.
     pub(super) async fn pass(&mut self, ms: u16) -> Pair<ComparedAnswer> {
-        self.virtual_now_ms += u64::from(ms);
+        self.time.manual.advance(u64::from(ms));
         self.fire_timers(0).await
     }
 
     pub(super) async fn open(&mut self, node: ScriptNode) -> Pair<ComparedAnswer> {
-        let options = || SessionOptions {
-            node: node.to_string(),
-            session_timeout_ms: match self.clock {
-                Clock::Virtual => HEARTBEAT_BOUND_MS,
-                Clock::Wall { .. } => 3_600_000,
-            },
+        let timeout_ms = match self.time.clock {
+            StoreClock::Virtual => SESSION_TIMEOUT_MS,
+            StoreClock::Wall { .. } => 3_600_000,
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.open_session(options(), now_ms).await;
-        let provider = self.sides.provider.open_session(options(), now_ms).await;
+        let options = || SessionOptions::new(node.to_string()).session_timeout_ms(timeout_ms);
+        let model = self.sides.model.open_session(options()).await;
+        let provider = self.sides.provider.open_session(options()).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
             let session = Pair {
                 model: *model,
@@ -65,31 +64,25 @@ impl Play<'_> {
         let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.heartbeat(session.model, now_ms).await;
-        let provider = self.sides.provider.heartbeat(session.provider, now_ms);
-        let told = |report: durable_core::provider::SessionReport| {
+        let told = |report: SessionReport| {
             let mut cancelled = report.cancelled_work;
             cancelled.sort();
             ComparedAnswer::CancelledWork(cancelled)
         };
-        Pair {
-            model: ComparedAnswer::of(model, told),
-            provider: ComparedAnswer::of(provider.await, told),
-        }
+        let beat = async |side: &dyn Provider, session: SessionId| {
+            ComparedAnswer::of(side.heartbeat(session).await, told)
+        };
+        self.on_each(*session, beat).await
     }
 
     pub(super) async fn close(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
         let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.close_session(session.model, now_ms).await;
-        let provider = self.sides.provider.close_session(session.provider, now_ms);
-        Pair {
-            model: ComparedAnswer::of(model, |()| ComparedAnswer::Done),
-            provider: ComparedAnswer::of(provider.await, |()| ComparedAnswer::Done),
-        }
+        let close = async |side: &dyn Provider, session: SessionId| {
+            ComparedAnswer::of(side.close_session(session).await, |()| ComparedAnswer::Done)
+        };
+        self.on_each(*session, close).await
     }
 
     pub(super) async fn start(
@@ -98,10 +91,10 @@ impl Play<'_> {
         sent: ScriptMessageId,
         reuse: IdReuse,
     ) -> Pair<ComparedAnswer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+        let id = instance.id();
         let start = async |side: &dyn Provider| {
             let message = start_message(sent.to_string());
-            let answer = side.start(&id, message, reuse, now_ms).await;
+            let answer = side.start(&id, message, reuse).await;
             ComparedAnswer::of(answer, ComparedAnswer::started)
         };
         self.on_both(start).await
@@ -112,16 +105,10 @@ impl Play<'_> {
         instance: ScriptInstance,
         sent: ScriptMessageId,
     ) -> Pair<ComparedAnswer> {
-        let now_ms = self.now_ms();
         let send = async |side: &dyn Provider| {
-            let outgoing = OutgoingMessage {
-                target: instance.id(),
-                message: event_message(sent.to_string()),
-            };
-            ComparedAnswer::of(
-                side.send(vec![outgoing], now_ms).await,
-                ComparedAnswer::Sent,
-            )
+            let message = event_message(sent.to_string());
+            let outgoing = OutgoingMessage::new(instance.id(), message);
+            ComparedAnswer::of(side.send(outgoing).await, ComparedAnswer::Sent)
         };
         self.on_both(send).await
     }
@@ -130,9 +117,8 @@ impl Play<'_> {
         let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = fetch_all(self.sides.model, session.model, now_ms).await;
-        let provider = fetch_all(self.sides.provider, session.provider, now_ms).await;
+        let model = fetch_all(self.sides.model, session.model).await;
+        let provider = fetch_all(self.sides.provider, session.provider).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
             if let Err(stale) = self.leases.check_leases(provider) {
                 return Pair {
@@ -166,7 +152,7 @@ impl Play<'_> {
         let Some(held) = self.leases.instances.get_mut(&(node, instance)) else {
             return NOTHING;
         };
-        let mut turns = turn::build(turn, held, self.clock, now_ms);
+        let mut turns = turn::build(turn, held, self.time.clock, now_ms);
         if !self.claims {
             turns.model.claim = Claim::default();
             turns.provider.claim = Claim::default();
@@ -194,8 +180,8 @@ impl Play<'_> {
         turns: Pair<TurnCommit>,
     ) -> Pair<ComparedAnswer> {
         let applied = turns.model.clone();
-        let mut model = commit_one(self.sides.model, turns.model).await;
-        let mut provider = commit_one(self.sides.provider, turns.provider).await;
+        let mut model = self.sides.model.commit(Arc::new(turns.model)).await;
+        let mut provider = self.sides.provider.commit(Arc::new(turns.provider)).await;
         if let (Ok(CommitOutcome::Done(model)), Ok(CommitOutcome::Done(provider))) =
             (&mut model, &mut provider)
         {
@@ -228,22 +214,14 @@ impl Play<'_> {
         let Some(held) = self.leases.instances.get(&(node, instance)) else {
             return NOTHING;
         };
-        let (lease, now_ms) = (held.lease.clone(), self.now_ms());
-        let release = |lease| {
-            vec![Release {
-                lease,
-                not_before_ms,
-                blocked: returned.blocked(),
-            }]
+        let release = async |side: &dyn Provider, lease: Lease| {
+            let mut release = Release::new(lease);
+            release.not_before_ms = not_before_ms;
+            release.blocked = returned.blocked();
+            let answer = side.release(vec![release]).await;
+            ComparedAnswer::of(answer, |()| ComparedAnswer::Done)
         };
-        let model = self.sides.model;
-        let model = model.release(release(lease.model), now_ms).await;
-        let provider = self.sides.provider;
-        let provider = provider.release(release(lease.provider), now_ms);
-        Pair {
-            model: ComparedAnswer::of(model, |()| ComparedAnswer::Done),
-            provider: ComparedAnswer::of(provider.await, |()| ComparedAnswer::Done),
-        }
+        self.on_each(held.lease.clone(), release).await
     }
 
     pub(super) async fn fetch_work(
@@ -254,9 +232,9 @@ impl Play<'_> {
         let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
-        let (queues, now_ms) = ([queue_name(queue)], self.now_ms());
-        let model = claim_all(self.sides.model, session.model, &queues, now_ms).await;
-        let provider = claim_all(self.sides.provider, session.provider, &queues, now_ms).await;
+        let queues = [queue_name(queue)];
+        let model = claim_all(self.sides.model, session.model, &queues).await;
+        let provider = claim_all(self.sides.provider, session.provider, &queues).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
             self.leases.take_work(model.clone(), provider.clone());
         }
@@ -274,23 +252,13 @@ impl Play<'_> {
         let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
-        let settlements = |claimed: &ClaimedWork| {
-            let lease = claimed.lease.clone();
-            let result = self.work_result(how);
-            vec![WorkSettlement { lease, result }]
+        let result = self.work_result(how);
+        let settle = async |side: &dyn Provider, work: ClaimedWork| {
+            let settlement = WorkSettlement::new(work.lease, result.clone());
+            let answer = side.settle_work(settlement).await;
+            ComparedAnswer::of(answer, ComparedAnswer::Settled)
         };
-        let now_ms = self.now_ms();
-        let model = self
-            .sides
-            .model
-            .settle_work(settlements(&work.model), now_ms);
-        let model = model.await;
-        let provider = self.sides.provider;
-        let provider = provider.settle_work(settlements(&work.provider), now_ms);
-        Pair {
-            model: ComparedAnswer::of(model, ComparedAnswer::Held),
-            provider: ComparedAnswer::of(provider.await, ComparedAnswer::Held),
-        }
+        self.on_each(work.clone(), settle).await
     }
 
     fn work_result(&self, how: ScriptSettlement) -> WorkResult {
@@ -315,58 +283,47 @@ impl Play<'_> {
         let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let details = format!("{now_ms}");
-        let beat = async |side: &dyn Provider, claimed: &ClaimedWork| {
-            let details = details.as_str().into();
-            let answer = side.heartbeat_work(&claimed.lease, details, now_ms).await;
-            ComparedAnswer::of(answer, |held| ComparedAnswer::Held(vec![held]))
+        let details = self.now_ms().to_string();
+        let beat = async |side: &dyn Provider, work: ClaimedWork| {
+            let answer = side.heartbeat_work(&work.lease, details.as_str().into());
+            ComparedAnswer::of(answer.await, ComparedAnswer::Heartbeat)
         };
-        Pair {
-            model: beat(self.sides.model, &work.model).await,
-            provider: beat(self.sides.provider, &work.provider).await,
-        }
+        self.on_each(work.clone(), beat).await
     }
 
     pub(super) async fn fire_timers(&self, max: usize) -> Pair<ComparedAnswer> {
-        let now_ms = self.now_ms();
         let fire = async |side: &dyn Provider| {
-            ComparedAnswer::of(side.fire_timers(max, now_ms).await, ComparedAnswer::fired)
+            ComparedAnswer::of(side.fire_timers(max).await, ComparedAnswer::fired)
         };
         self.on_both(fire).await
     }
 
     pub(super) async fn suspend(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+        let id = instance.id();
         let suspend = async |side: &dyn Provider| {
             let reason = Failure::application("stop", "by hand");
-            let answer = side.suspend(&id, reason, now_ms).await;
-            ComparedAnswer::of(answer, |outcome| ComparedAnswer::Sent(vec![outcome]))
+            ComparedAnswer::of(side.suspend(&id, reason).await, ComparedAnswer::Sent)
         };
         self.on_both(suspend).await
     }
 
     pub(super) async fn resume(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+        let id = instance.id();
         let resume = async |side: &dyn Provider| {
-            let answer = side.resume(&id, now_ms).await;
-            ComparedAnswer::of(answer, |outcome| ComparedAnswer::Sent(vec![outcome]))
+            ComparedAnswer::of(side.resume(&id).await, ComparedAnswer::Sent)
         };
         self.on_both(resume).await
     }
 
     pub(super) async fn purge(&self, max: usize) -> Pair<ComparedAnswer> {
-        let now_ms = self.now_ms();
-        let purge = PurgeRequest {
-            filter: InstanceFilter::default(),
-            max,
-        };
+        let all = PurgeRequest::new(InstanceFilter::all(), max);
         let purge = async |side: &dyn Provider| {
-            ComparedAnswer::of(side.purge(&purge, now_ms).await, ComparedAnswer::Purged)
+            ComparedAnswer::of(side.purge(&all).await, ComparedAnswer::Purged)
         };
         self.on_both(purge).await
     }
 
+    /// Makes the same call on both sides.
     async fn on_both(
         &self,
         call: impl AsyncFn(&dyn Provider) -> ComparedAnswer,
@@ -376,17 +333,28 @@ impl Play<'_> {
             provider: call(self.sides.provider).await,
         }
     }
+
+    /// Makes a call on both sides, on each with what that side knows the thing by.
+    async fn on_each<T>(
+        &self,
+        known: Pair<T>,
+        call: impl AsyncFn(&dyn Provider, T) -> ComparedAnswer,
+    ) -> Pair<ComparedAnswer> {
+        Pair {
+            model: call(self.sides.model, known.model).await,
+            provider: call(self.sides.provider, known.provider).await,
+        }
+    }
 }
 
 /// Takes everything that is ready, with all messages, by instance.
 async fn fetch_all(
     side: &dyn Provider,
     session: SessionId,
-    now_ms: u64,
 ) -> Result<Vec<ReadyInstance>, ProviderError> {
     let mut taken: Vec<ReadyInstance> = Vec::new();
     for _ in 0..MANY {
-        let batch = side.fetch_instances(session, MANY, now_ms).await?.instances;
+        let batch = side.fetch_instances(session, MANY).await?.instances;
         let goes_on = batch.iter().any(|ready| ready.has_more);
         for ready in batch {
             match taken.iter_mut().find(|known| known.lease == ready.lease) {
@@ -408,22 +376,12 @@ async fn claim_all(
     side: &dyn Provider,
     session: SessionId,
     queues: &[Option<Name>],
-    now_ms: u64,
 ) -> Result<Vec<ClaimedWork>, ProviderError> {
-    let mut work = side.fetch_work(session, queues, MANY, now_ms).await?.work;
+    let mut work = side.fetch_work(session, queues, MANY).await?.work;
     sort_work(&mut work);
     Ok(work)
 }
 
 fn sort_work(work: &mut [ClaimedWork]) {
     work.sort_by(|one, other| one.item.key.cmp(&other.item.key));
-}
-
-async fn commit_one(side: &dyn Provider, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
-    let mut answers = side.commit(vec![turn]).await;
-    answers.pop().unwrap_or_else(|| {
-        Err(ProviderError::Unknown {
-            reason: "a commit of one turn has no answer".into(),
-        })
-    })
 }

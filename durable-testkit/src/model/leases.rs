@@ -117,8 +117,10 @@ impl LeasedInstance {
         (self.execution_id, self.last_event_id) = tail_after(turn);
         self.messages
             .retain(|seq| !turn.consumed.contains(&seq.model));
-        let scheduled = turn.new_work.iter().map(|item| item.key.clone());
-        self.activities.extend(scheduled);
+        let instance = &turn.lease.instance;
+        let scheduled = turn.new_work.iter();
+        let keys = scheduled.map(|work| WorkKey::new(instance.clone(), work.source));
+        self.activities.extend(keys);
         let set = turn.new_timers.iter().map(|timer| timer.event_id);
         self.timers.extend(set);
         if turn.next_execution.is_some() {

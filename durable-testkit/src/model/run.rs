@@ -1,7 +1,6 @@
 //! Plays a script on both sides and compares them after every call.
 
 use std::fmt::Debug;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use durable_core::provider::{Provider, ProviderError};
 
@@ -11,25 +10,23 @@ use super::script::{ModelScript, ScriptCall, ScriptDue, ScriptInstance, ScriptNo
 use super::suite::Divergence;
 use super::turn;
 use super::visible::VisibleState;
-use crate::conformance::Clock;
+use crate::conformance::TestTime;
 
 /// A script that is being played.
 pub(super) struct Play<'a> {
     pub(super) sides: Pair<&'a dyn Provider>,
-    pub(super) clock: Clock,
+    pub(super) time: TestTime,
     /// Whether commits may claim work.
     pub(super) claims: bool,
-    pub(super) virtual_now_ms: u64,
     pub(super) leases: Leases,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(sides: Pair<&'a dyn Provider>, clock: Clock, claims: bool) -> Self {
+    pub(super) fn new(sides: Pair<&'a dyn Provider>, time: TestTime, claims: bool) -> Self {
         Self {
             sides,
-            clock,
+            time,
             claims,
-            virtual_now_ms: 1_700_000_000_000,
             leases: Leases::default(),
         }
     }
@@ -49,7 +46,7 @@ impl<'a> Play<'a> {
     }
 
     async fn call(&mut self, op: &ScriptCall) -> Pair<ComparedAnswer> {
-        self.virtual_now_ms += 2;
+        self.time.manual.advance(2);
         match op {
             ScriptCall::Pass(ms) => self.pass(*ms).await,
             ScriptCall::Open(node) => self.open(*node).await,
@@ -101,23 +98,17 @@ impl<'a> Play<'a> {
 
     async fn observe(&self) -> Pair<Result<VisibleState, ProviderError>> {
         Pair {
-            model: VisibleState::read(self.sides.model, self.clock).await,
-            provider: VisibleState::read(self.sides.provider, self.clock).await,
+            model: VisibleState::read(self.sides.model, self.time.clock).await,
+            provider: VisibleState::read(self.sides.provider, self.time.clock).await,
         }
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        match self.clock {
-            Clock::Virtual => self.virtual_now_ms,
-            Clock::Wall { .. } => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH);
-                u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-            }
-        }
+        self.sides.model.now_ms()
     }
 
     pub(super) fn due_ms(&self, due: ScriptDue) -> u64 {
-        turn::due_ms(due, self.clock, self.now_ms())
+        turn::due_ms(due, self.time.clock, self.now_ms())
     }
 }
 

@@ -7,6 +7,8 @@ use std::fmt;
 use durable_core::provider::IdReuse;
 use durable_core::{Failure, FailureKind};
 
+use crate::conformance::TurnFlaw;
+
 /// A sequence of calls. It prints as one call a line.
 ///
 /// It prints as one line for each call; see the example of
@@ -98,7 +100,19 @@ pub(super) struct ScriptTurn {
     pub(super) custom_status: bool,
     pub(super) ending: ScriptTurnEnd,
     pub(super) from_wrong_tail: bool,
+    /// Whether its entries are recorded later than the store's clock shows.
+    pub(super) recorded_ahead: bool,
     pub(super) claim: bool,
+    pub(super) flaw: Option<ScriptFlaw>,
+}
+
+/// Why a turn is to be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptFlaw {
+    /// It contradicts itself.
+    Invalid(TurnFlaw),
+    /// It breaks a limit.
+    EmptyName,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,6 +211,9 @@ impl fmt::Display for ScriptTurn {
         if self.from_wrong_tail {
             parts.push("from a wrong tail".into());
         }
+        if self.recorded_ahead {
+            parts.push("recorded ahead".into());
+        }
         parts.extend(self.activities.iter().map(|on| format!("activity on {on}")));
         parts.extend(self.timers.iter().map(|due| format!("timer {due}")));
         let numbered = [
@@ -207,7 +224,7 @@ impl fmt::Display for ScriptTurn {
         for (what, number) in numbered {
             parts.extend(number.map(|number| format!("{what} {number}")));
         }
-        parts.extend(self.message.map(|(to, letter)| match letter {
+        parts.extend(self.message.map(|(to, sent)| match sent {
             ScriptMessage::Start(id) => format!("start {to} by {id}"),
             ScriptMessage::Event(id) => format!("event {id} to {to}"),
         }));
@@ -217,6 +234,10 @@ impl fmt::Display for ScriptTurn {
         if self.claim {
             parts.push("claim".into());
         }
+        parts.extend(self.flaw.map(|flaw| match flaw {
+            ScriptFlaw::Invalid(flaw) => format!("invalid: {flaw:?}"),
+            ScriptFlaw::EmptyName => "an empty name".into(),
+        }));
         parts.push(match self.ending {
             ScriptTurnEnd::Kept => "keep the lease".into(),
             ScriptTurnEnd::Free => "free".into(),

@@ -4,9 +4,12 @@ use durable_core::provider::IdReuse;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, option};
 
+use crate::conformance::TurnFlaw;
+
 use super::script::{
-    ModelScript, ScriptCall, ScriptDue, ScriptInstance, ScriptMessage, ScriptMessageId, ScriptNode,
-    ScriptQueue, ScriptRelease, ScriptSettlement, ScriptTurn, ScriptTurnEnd, ScriptWork,
+    ModelScript, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage, ScriptMessageId,
+    ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptTurn, ScriptTurnEnd,
+    ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -107,7 +110,15 @@ fn ending() -> impl Strategy<Value = ScriptTurnEnd> {
     ]
 }
 
-fn letter() -> impl Strategy<Value = ScriptMessage> {
+fn flaw() -> impl Strategy<Value = ScriptFlaw> {
+    let invalid = proptest::sample::select(TurnFlaw::ALL);
+    prop_oneof![
+        8 => invalid.prop_map(ScriptFlaw::Invalid),
+        1 => Just(ScriptFlaw::EmptyName),
+    ]
+}
+
+fn message() -> impl Strategy<Value = ScriptMessage> {
     prop_oneof![
         1 => sent().prop_map(ScriptMessage::Start),
         2 => sent().prop_map(ScriptMessage::Event),
@@ -126,15 +137,18 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
     );
     let rest = (
         0..4_u8,
-        option::weighted(0.4, (instance(), letter())),
+        option::weighted(0.4, (instance(), message())),
         rarely(20),
         ending(),
         rarely(5),
+        rarely(10),
         any::<bool>(),
+        option::weighted(0.08, flaw()),
     );
     (work, rest).prop_map(|(work, rest)| {
         let (activities, timers, cancel_activity, finish_activity, cancel_timer) = work;
-        let (consume, message, custom_status, ending, from_wrong_tail, claim) = rest;
+        let (consume, message, custom_status, ending, from_wrong_tail, recorded_ahead, claim, flaw) =
+            rest;
         ScriptTurn {
             consume,
             activities,
@@ -146,7 +160,9 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
             custom_status,
             ending,
             from_wrong_tail,
+            recorded_ahead,
             claim,
+            flaw,
         }
     })
 }

@@ -4,20 +4,23 @@ use durable_core::provider::{Claim, ReadyInstance, TurnCommit};
 use durable_core::{EventId, Failure, FailureKind, Name};
 
 use super::leases::{LeasedInstance, Pair};
-use super::script::{ScriptDue, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd};
-use crate::conformance::Clock;
+use super::script::{ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd};
+use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
 
+/// How far the entries of a turn may be ahead of the store's clock.
+const AHEAD_MS: u64 = 40;
+
 /// A time of a script.
-pub(super) fn due_ms(due: ScriptDue, clock: Clock, now_ms: u64) -> u64 {
+pub(super) fn due_ms(due: ScriptDue, clock: StoreClock, now_ms: u64) -> u64 {
     match (due, clock) {
-        (ScriptDue::Now, Clock::Virtual) => now_ms,
-        (ScriptDue::In(ms), Clock::Virtual) => now_ms + u64::from(ms),
+        (ScriptDue::Now, StoreClock::Virtual) => now_ms,
+        (ScriptDue::In(ms), StoreClock::Virtual) => now_ms + u64::from(ms),
         // By a clock that the script does not set, only what was due long ago and
         // what is due long after are certain.
-        (ScriptDue::Now, Clock::Wall { .. }) => 1,
-        (ScriptDue::In(_), Clock::Wall { .. }) => now_ms + 3_600_000,
+        (ScriptDue::Now, StoreClock::Wall { .. }) => 1,
+        (ScriptDue::In(_), StoreClock::Wall { .. }) => now_ms + 3_600_000,
     }
 }
 
@@ -32,7 +35,7 @@ pub(super) fn queue_name(queue: ScriptQueue) -> Option<Name> {
 pub(super) fn build(
     turn: &ScriptTurn,
     held: &LeasedInstance,
-    clock: Clock,
+    clock: StoreClock,
     now_ms: u64,
 ) -> Pair<TurnCommit> {
     let model = for_model(turn, held, clock, now_ms);
@@ -43,21 +46,23 @@ pub(super) fn build(
     Pair { model, provider }
 }
 
-fn for_model(turn: &ScriptTurn, held: &LeasedInstance, clock: Clock, now_ms: u64) -> TurnCommit {
+fn for_model(
+    turn: &ScriptTurn,
+    held: &LeasedInstance,
+    clock: StoreClock,
+    now_ms: u64,
+) -> TurnCommit {
     let tail = match turn.from_wrong_tail {
         true => held.last_event_id.next(),
         false => held.last_event_id,
     };
-    let ready = ReadyInstance {
-        lease: held.lease.model.clone(),
-        execution_id: held.execution_id,
-        last_event_id: tail,
-        last_commit_id: None,
-        messages: Vec::new(),
-        has_more: false,
-        crashes: 0,
+    let mut ready = ReadyInstance::new(held.lease.model.clone(), held.execution_id);
+    ready.last_event_id = tail;
+    let recorded_ms = match turn.recorded_ahead {
+        true => now_ms + AHEAD_MS,
+        false => now_ms,
     };
-    let mut builder = TurnBuilder::new(&ready, now_ms);
+    let mut builder = TurnBuilder::new(&ready, recorded_ms);
     if tail == EventId::UNASSIGNED {
         builder = builder.started();
     }
@@ -76,8 +81,8 @@ fn for_model(turn: &ScriptTurn, held: &LeasedInstance, clock: Clock, now_ms: u64
     if let Some(event_id) = around(&held.timers, turn.cancel_timer) {
         builder = builder.cancelling_timer(*event_id);
     }
-    if let Some((target, letter)) = turn.message {
-        let message = match letter {
+    if let Some((target, sent)) = turn.message {
+        let message = match sent {
             ScriptMessage::Start(id) => start_message(id.to_string()),
             ScriptMessage::Event(id) => event_message(id.to_string()),
         };
@@ -86,19 +91,22 @@ fn for_model(turn: &ScriptTurn, held: &LeasedInstance, clock: Clock, now_ms: u64
     if turn.custom_status {
         builder = builder.custom_status(format!("{now_ms}"));
     }
-    let mut commit = end(builder, turn.ending, clock, now_ms).build();
+    let builder = end(builder, turn.ending, clock, now_ms);
+    let mut commit = match turn.flaw {
+        None => builder.build(),
+        Some(ScriptFlaw::Invalid(flaw)) => flaw.spoil(builder),
+        Some(ScriptFlaw::EmptyName) => builder.activity("").build(),
+    };
     let consumed = held.messages.iter().take(usize::from(turn.consume));
     commit.consumed = consumed.map(|seq| seq.model).collect();
     if turn.claim {
-        commit.claim = Claim {
-            max: usize::from(u16::MAX),
-            queues: vec![None, queue_name(ScriptQueue::Named)],
-        };
+        let queues = vec![None, queue_name(ScriptQueue::Named)];
+        commit.claim = Claim::new(usize::from(u16::MAX), queues);
     }
     commit
 }
 
-fn end(builder: TurnBuilder, ending: ScriptTurnEnd, clock: Clock, now_ms: u64) -> TurnBuilder {
+fn end(builder: TurnBuilder, ending: ScriptTurnEnd, clock: StoreClock, now_ms: u64) -> TurnBuilder {
     match ending {
         ScriptTurnEnd::Kept => builder.keeping_the_lease(),
         ScriptTurnEnd::Free => builder,

@@ -7,11 +7,13 @@ use durable_core::provider::{
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
 use super::script::ScriptInstance;
-use crate::conformance::Clock;
+use crate::conformance::StoreClock;
 
 /// What a client sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VisibleState {
+    /// The store's time, if the script moves its clock.
+    now_ms: Option<u64>,
     listed: Vec<InstanceId>,
     instances: Vec<ObservedInstance>,
     poisoned: Vec<PoisonedWork>,
@@ -26,8 +28,11 @@ struct ObservedInstance {
 }
 
 impl VisibleState {
-    pub(super) async fn read(provider: &dyn Provider, clock: Clock) -> Result<Self, ProviderError> {
-        let all = InstanceFilter::default();
+    pub(super) async fn read(
+        provider: &dyn Provider,
+        clock: StoreClock,
+    ) -> Result<Self, ProviderError> {
+        let all = InstanceFilter::all();
         let page = provider.instances(&all, None, 1_000).await?;
         let listed = page.instances.into_iter().map(|record| record.instance);
         let mut instances = Vec::new();
@@ -35,6 +40,7 @@ impl VisibleState {
             instances.push(ObservedInstance::read(provider, &instance.id(), clock).await?);
         }
         Ok(Self {
+            now_ms: clock.is_virtual().then(|| provider.now_ms()),
             listed: listed.collect(),
             instances,
             poisoned: provider.poisoned(None, 10_000).await?.work,
@@ -46,15 +52,12 @@ impl ObservedInstance {
     async fn read(
         provider: &dyn Provider,
         id: &InstanceId,
-        clock: Clock,
+        clock: StoreClock,
     ) -> Result<Self, ProviderError> {
         let mut record = provider.instance(id).await?;
-        if let Some(record) = &mut record {
-            // A commit brings no time, so a provider may take its own.
-            record.updated_at_ms = 0;
-            if clock != Clock::Virtual {
-                record.created_at_ms = 0;
-            }
+        if let (Some(record), false) = (&mut record, clock.is_virtual()) {
+            // The clocks of two stores differ.
+            (record.created_at_ms, record.updated_at_ms) = (0, 0);
         }
         let executions = provider.executions(id).await?;
         let mut histories = Vec::new();

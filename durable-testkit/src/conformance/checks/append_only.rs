@@ -85,9 +85,8 @@ async fn continue_as_new_begins_the_next_execution(env: Env) -> CheckResult {
     ensure_eq("its tail", record.last_event_id, EventId::FIRST)?;
     ensure_eq("the custom status", record.custom_status, Some("1".into()))?;
     let executions = env.provider().executions(&"a".into()).await?;
-    let expected = [(1, turn.events.len()), (2, 1)].map(|(number, tail)| ExecutionRecord {
-        execution_id: ExecutionId::new(number),
-        last_event_id: EventId::new(tail as u64),
+    let expected = [(1, turn.events.len()), (2, 1)].map(|(number, tail)| {
+        ExecutionRecord::new(ExecutionId::new(number), EventId::new(tail as u64))
     });
     ensure_eq("the executions", executions, expected.to_vec())?;
     env.raise("a", "m1").await?;

@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use durable_core::provider::{CommitOutcome, WorkResult};
@@ -34,7 +35,7 @@ async fn the_same_commit_twice_is_applied_once(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let turn = rich_turn(&node, &ready, due_ms).keeping_the_lease().build();
     node.commit_done(turn.clone()).await?;
     is_already_done(node.commit(turn.clone()).await?)?;
@@ -42,11 +43,7 @@ async fn the_same_commit_twice_is_applied_once(env: Env) -> CheckResult {
     let history = env.history("a", turn.execution_id).await?;
     ensure_eq("the history", history, turn.events)?;
     node.take_work().await?;
-    ensure_eq(
-        "fired timers",
-        env.provider().fire_timers(9, env.now_ms()).await?.fired,
-        1,
-    )?;
+    ensure_eq("fired timers", env.fire_timers(9).await?.fired, 1)?;
     let taken = node.take_all(&["a", "b"]).await?;
     let told = message_ids(&taken[1]);
     ensure_eq("messages for `b`", told, vec!["from-a", "also-from-a"])
@@ -124,7 +121,7 @@ async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> CheckResu
             .activity("charge")
             .custom_status(format!("{polls}"))
             .build();
-        poll_and_drop(env.provider().commit(vec![turn.clone()]), polls).await;
+        poll_and_drop(env.provider().commit(Arc::new(turn.clone())), polls).await;
         // Sent again, it answers after the dropped one in any case.
         match node.commit(turn.clone()).await? {
             CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_) => {}

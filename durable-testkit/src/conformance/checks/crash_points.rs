@@ -5,15 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PurgeRequest, ReadyInstance,
-    StatusKind, TurnCommit, WorkKey, WorkResult,
+    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, ReadyInstance, StatusKind, TurnCommit,
+    WorkKey, WorkResult,
 };
 use durable_core::{ExecutionId, HistoryEntry, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
-use super::super::node::TestNode;
+use super::super::node::{TestNode, work_keys};
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
 
@@ -156,23 +156,14 @@ impl Scenario<'_> {
                 self.a()?.inbox.push(finished);
             }
             ScenarioCall::FireTimer => {
-                env.provider().fire_timers(9, env.now_ms()).await?;
-                let timers = self.turn.iter().flat_map(|turn| &turn.new_timers);
-                let fired: Vec<MessageBody> = timers
-                    .map(|timer| MessageBody::TimerFired {
-                        execution_id: timer.execution_id,
-                        source_event_id: timer.event_id,
-                        fire_at_ms: timer.fire_at_ms,
-                    })
-                    .collect();
+                env.fire_timers(9).await?;
+                let fired = self.turn.as_ref().map(timers_fired).unwrap_or_default();
                 self.facts.timers = 0;
                 self.a()?.inbox.extend(fired);
             }
             ScenarioCall::LastTurn => self.last_turn().await?,
             ScenarioCall::Purge => {
-                let filter = InstanceFilter::default();
-                let purge = PurgeRequest { filter, max: 9 };
-                env.provider().purge(&purge, env.now_ms()).await?;
+                env.purge(9).await?;
                 self.facts.instances.remove("a");
             }
             ScenarioCall::StartAgain => {
@@ -186,7 +177,7 @@ impl Scenario<'_> {
 
     async fn first_turn(&mut self) -> CheckResult {
         let env = self.node.env;
-        let due_ms = env.store_time_ms().await?;
+        let due_ms = env.past_ms();
         let ready = self.lease.take().ok_or_else(|| missing("the fetch"))?;
         let turn = self
             .node
@@ -205,8 +196,7 @@ impl Scenario<'_> {
         a.inbox.remove(0);
         a.status = StatusKind::Running;
         a.history = turn.events.clone();
-        let keys = turn.new_work.iter().map(|item| item.key.clone());
-        self.facts.work = keys.collect();
+        self.facts.work = work_keys(&turn).into_iter().collect();
         self.facts.timers = 1;
         let started = InstanceFacts::started(1);
         self.facts.instances.insert("b".into(), started);
@@ -267,9 +257,20 @@ async fn audit(env: &Env, expected: &Facts) -> CheckResult<Facts> {
     }
     let work = node.fetch_work().await?;
     facts.work = work.into_iter().map(|work| work.item.key).collect();
-    let fired = env.provider().fire_timers(9, env.now_ms()).await?;
-    facts.timers = fired.fired;
+    facts.timers = env.fire_timers(9).await?.fired;
     Ok(facts)
+}
+
+/// What an instance is told of the timers that a turn set.
+fn timers_fired(turn: &TurnCommit) -> Vec<MessageBody> {
+    let timers = turn.new_timers.iter();
+    timers
+        .map(|timer| MessageBody::TimerFired {
+            execution_id: timer.execution_id,
+            source_event_id: timer.event_id,
+            fire_at_ms: turn.timer_due_ms(*timer).unwrap_or_default(),
+        })
+        .collect()
 }
 
 fn missing(what: &str) -> CheckFailure {

@@ -3,17 +3,18 @@
 //! is opened again; real kills are a provider's own tests.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, PurgeRequest, StartOutcome, StatusKind,
-    WakeSeq, WorkResult,
+    CommitOutcome, HeartbeatOutcome, IdReuse, InstanceStatus, StartOutcome, StatusKind, WakeSeq,
+    WorkResult,
 };
 use durable_core::{EventId, ExecutionId};
 
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
 use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
-use super::super::node::message_ids;
+use super::super::node::{message_ids, work_keys};
 use crate::message::start_message;
 use crate::turn::TurnBuilder;
 
@@ -37,9 +38,8 @@ async fn a_commit_is_known_again_after_a_crash(env: Env) -> CheckResult {
     let begun = node.begin("a", |turn| turn.activity("charge").claiming(1));
     let (turn, first) = begun.await?;
     let env = env.crash().await;
-    let mut answers = env.provider().commit(vec![turn.clone()]).await;
-    match answers.pop() {
-        Some(Ok(CommitOutcome::AlreadyDone(again))) => {
+    match env.provider().commit(Arc::new(turn.clone())).await? {
+        CommitOutcome::AlreadyDone(again) => {
             ensure_eq("the claims", again.claimed, first.claimed)?;
         }
         other => {
@@ -159,7 +159,7 @@ async fn delays_survive_a_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     node.release(&node.take("a").await?, Some(far_ms)).await?;
     let retry = WorkResult::Retry {
         not_before_ms: far_ms,
@@ -180,10 +180,8 @@ async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> CheckResult {
     let retry = WorkResult::Retry { not_before_ms: 0 };
     node.settle_held(&work, retry).await?;
     let work = node.take_work().await?;
-    let beat = env
-        .provider()
-        .heartbeat_work(&work.lease, "50".into(), env.now_ms());
-    ensure_eq("whether the work is held", beat.await?, true)?;
+    let beat = node.heartbeat_work(&work, "50").await?;
+    ensure_eq("a heartbeat of held work", beat, HeartbeatOutcome::Kept)?;
     let env = env.crash().await;
     env.time.pass_short().await;
     let again = env.node().await?.take_work().await?;
@@ -203,7 +201,7 @@ async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> CheckResul
     });
     let (turn, _) = begun.await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     let env = env.crash().await;
     env.time.pass_short().await;
@@ -213,12 +211,7 @@ async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> CheckResul
 async fn execution_ids_rise_across_purge_and_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.completed("1")).await?;
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10,
-    };
-    let report = env.provider().purge(&purge, env.now_ms()).await?;
-    ensure_eq("purged instances", report.instances, 1)?;
+    ensure_eq("purged instances", env.purge(10).await?.instances, 1)?;
     let env = env.crash().await;
     ensure_eq("the execution", env.start("a").await?, ExecutionId::new(2))
 }

@@ -107,10 +107,10 @@ async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> CheckResult {
 
 async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     let instances = seen_no_instance(&node).await?;
     let work = node.fetch_work_from(&[None], 1).await?.seen;
-    let timers = env.provider().fire_timers(1, env.now_ms()).await?.seen;
+    let timers = env.fire_timers(1).await?.seen;
     let worker = env.node().await?;
     worker
         .begin("a", |turn| turn.activity("charge").timer(far_ms))
@@ -167,7 +167,7 @@ async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let work = first.take_work().await?;
     let seen = second.fetch_work_from(&[None], 1).await?.seen;
     let waiting = begin_wait(&second, WakeTopic::Work(vec![None]), seen).await;
-    let not_before_ms = env.far_ms().await?;
+    let not_before_ms = env.far_ms();
     first
         .settle_held(&work, WorkResult::Retry { not_before_ms })
         .await?;
@@ -187,7 +187,7 @@ async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> CheckResult 
     let ready = holder.take("a").await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     holder.release(&ready, Some(not_before_ms)).await?;
     let what = "a session that waits for instances, of a new due time";
     is_told(&env, what, waiting).await?;
@@ -197,14 +197,14 @@ async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> CheckResult 
 
 async fn an_earlier_timer_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     node.begin("a", |turn| turn.timer(far_ms)).await?;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?;
+    let fired = env.fire_timers(1).await?;
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms))?;
     let waiting = begin_wait(&node, WakeTopic::Timers, fired.seen).await;
     node.begin("b", |turn| turn.timer(far_ms - 1)).await?;
     is_told(&env, "who waits for timers", waiting).await?;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?;
+    let fired = env.fire_timers(1).await?;
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms - 1))
 }
 
@@ -286,8 +286,7 @@ async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> CheckResult {
 /// Starts an instance that is unused or has ended; answers from where to wait for it.
 async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> CheckResult<WakeSeq> {
     let (message, reuse) = (start_message(message_id), IdReuse::RestartEnded);
-    let outcome = env.provider().start(id, message, reuse, env.now_ms());
-    match outcome.await? {
+    match env.provider().start(id, message, reuse).await? {
         StartOutcome::Started {
             seen: Some(seen), ..
         } => Ok(seen),

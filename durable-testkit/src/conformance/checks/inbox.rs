@@ -41,11 +41,9 @@ async fn messages_come_in_order(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let ids = ["z", "m", "a", "k", "10", "9"];
-    for id in &ids[..3] {
+    for id in ids {
         env.raise("a", id).await?;
     }
-    let rest = ids[3..].iter().map(|id| event_message(*id)).collect();
-    env.send("a", rest).await?;
     let ready = node.take("a").await?;
     ensure_eq("the messages", message_ids(&ready), ids.to_vec())
 }
@@ -88,12 +86,10 @@ async fn every_kind_of_message_is_read_as_it_was_sent(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let sent = samples::messages_of_every_kind();
-    let outcomes = env.send("a", sent.clone()).await?;
-    ensure_eq(
-        "the answers",
-        outcomes,
-        vec![SendOutcome::Accepted; sent.len()],
-    )?;
+    for message in &sent {
+        let outcome = env.send("a", message.clone()).await?;
+        ensure_eq("the answer", outcome, SendOutcome::Accepted)?;
+    }
     let ready = node.take("a").await?;
     ensure_eq("the number of messages", ready.messages.len(), sent.len())?;
     for (found, sent) in ready.messages.into_iter().zip(sent) {
@@ -202,12 +198,9 @@ async fn a_kept_lease_is_told_of_messages(env: Env) -> CheckResult {
 async fn a_repeated_message_id_is_queued_once(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
-    for _ in 0..3 {
-        env.raise("a", "m1").await?;
+    for id in ["m1", "m1", "m2", "m1", "m2"] {
+        env.raise("a", id).await?;
     }
-    let twice = vec![event_message("m2"), event_message("m2")];
-    let outcomes = env.send("a", twice).await?;
-    ensure_eq("the answers", outcomes, vec![SendOutcome::Accepted; 2])?;
     let ready = node.take("a").await?;
     ensure_eq("the messages", message_ids(&ready), vec!["m1", "m2"])?;
     env.raise("a", "m1").await?;
@@ -310,9 +303,12 @@ async fn a_large_inbox_is_given_whole(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let ids: Vec<String> = (0..MESSAGES).map(|number| format!("m{number}")).collect();
+    let (mut turn, _) = node.begin("b", TurnBuilder::keeping_the_lease).await?;
     for some in ids.chunks(500) {
-        let messages = some.iter().map(|id| event_message(id.as_str())).collect();
-        env.send("a", messages).await?;
+        let sending = TurnBuilder::after(&turn, env.now_ms()).keeping_the_lease();
+        let send = |turn: TurnBuilder, id: &String| turn.message("a", event_message(id.as_str()));
+        turn = some.iter().fold(sending, send).build();
+        node.commit_done(turn.clone()).await?;
     }
     let ready = node.take("a").await?;
     let is_whole = message_ids(&ready) == ids.iter().map(String::as_str).collect::<Vec<_>>();
@@ -330,14 +326,13 @@ async fn concurrent_senders_lose_nothing(env: Env) -> CheckResult {
     node.begin("a", |turn| turn).await?;
     let mut tasks = JoinSet::new();
     for sender in 0..SENDERS {
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             for number in 0..EACH {
-                let outgoing = OutgoingMessage {
-                    target: "a".into(),
-                    message: event_message(format!("{sender}/{number}")),
-                };
-                provider.send(vec![outgoing], now_ms).await?;
+                let message = event_message(format!("{sender}/{number}"));
+                let outgoing = OutgoingMessage::new("a".into(), message);
+                let outcome = provider.send(outgoing).await?;
+                ensure_eq("the answer", outcome, SendOutcome::Accepted)?;
                 tokio::task::yield_now().await;
             }
             CheckResult::Ok(())

@@ -3,6 +3,7 @@
 
 use durable_core::provider::{
     CommitOutcome, InstanceFilter, InstanceStatus, PurgeRequest, Release, SendOutcome, StatusKind,
+    WorkResult,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
@@ -156,7 +157,7 @@ async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> CheckResult 
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.release(&ready, Some(not_before_ms)).await?;
     waits_until(&env, not_before_ms).await
 }
@@ -165,7 +166,7 @@ async fn a_commit_can_delay_the_next_hand_out(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.commit_done(node.turn(&ready).not_before(not_before_ms).build())
         .await?;
     waits_until(&env, not_before_ms).await
@@ -175,7 +176,7 @@ async fn a_message_does_not_shorten_a_delay(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.release(&ready, Some(not_before_ms)).await?;
     env.raise("a", "m1").await?;
     waits_until(&env, not_before_ms).await
@@ -185,7 +186,7 @@ async fn a_message_does_not_shorten_a_delay(env: Env) -> CheckResult {
 async fn waits_until(env: &Env, not_before_ms: u64) -> CheckResult {
     let node = env.node().await?;
     let early = node.fetch_batch(10).await?;
-    if early.now_ms >= not_before_ms {
+    if !env.is_before(not_before_ms) {
         return Ok(());
     }
     let is_delayed = early.instances.is_empty();
@@ -296,21 +297,13 @@ async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env)
         ("ended", SendOutcome::InstanceEnded),
         ("unknown", SendOutcome::UnknownInstance),
     ] {
-        let (id, now_ms) = (InstanceId::from(id), env.now_ms());
-        let outcome = env.provider().suspend(&id, suspension(), now_ms).await?;
+        let outcome = env.provider().suspend(&id.into(), suspension()).await?;
         ensure_eq(format!("suspending {id}"), outcome, expected)?;
-        let outcome = env.provider().resume(&id, now_ms).await?;
+        let outcome = env.provider().resume(&id.into()).await?;
         ensure_eq(format!("resuming {id}"), outcome, expected)?;
     }
     let status = env.record("ended").await?.status.kind();
     ensure_eq("the status", status, StatusKind::Completed)
-}
-
-fn everything(max: usize) -> PurgeRequest {
-    PurgeRequest {
-        filter: InstanceFilter::default(),
-        max,
-    }
 }
 
 async fn a_purge_removes_ended_instances_only(env: Env) -> CheckResult {
@@ -320,7 +313,7 @@ async fn a_purge_removes_ended_instances_only(env: Env) -> CheckResult {
     env.start("pending").await?;
     env.start("suspended").await?;
     env.suspend("suspended").await?;
-    let report = env.provider().purge(&everything(10), env.now_ms()).await?;
+    let report = env.purge(10).await?;
     let found = (report.instances, report.has_more);
     ensure_eq("purged, and whether there is more", found, (1, false))?;
     let left = env.listed(&InstanceFilter::default(), 10).await?;
@@ -343,7 +336,7 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> CheckResult {
         .build();
     node.commit_done(last.clone()).await?;
     let ready = node.take("a").await?;
-    env.provider().purge(&everything(10), env.now_ms()).await?;
+    env.purge(10).await?;
 
     let id = InstanceId::from("a");
     let record = env.provider().instance(&id).await?;
@@ -357,12 +350,8 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> CheckResult {
     let outcome = node.commit(node.turn(&ready).build()).await?;
     ensure_eq("a commit of its holder", outcome, CommitOutcome::Fenced)?;
     for work in &committed.claimed {
-        let done = durable_core::provider::WorkResult::Finished(Ok("1".into()));
-        ensure_eq(
-            "whether its work is held",
-            node.settle(work, done).await?,
-            false,
-        )?;
+        let done = WorkResult::Finished(Ok("1".into()));
+        node.settle_lost("settling its work", work, done).await?;
     }
     node.finds_no_instance("it was purged").await?;
     let sent = env.try_raise("a", "m2").await?;
@@ -382,7 +371,7 @@ async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> CheckResult {
             .await?;
     }
     for expected in [(2, true), (2, true), (1, false), (0, false)] {
-        let report = env.provider().purge(&everything(2), env.now_ms()).await?;
+        let report = env.purge(2).await?;
         let found = (report.instances, report.has_more);
         ensure_eq("purged, and whether there is more", found, expected)?;
     }
@@ -394,14 +383,8 @@ async fn a_purge_removes_what_its_filter_means(env: Env) -> CheckResult {
     for id in ["old-1", "old-2", "new-1"] {
         node.begin(id, |turn| turn.completed("1")).await?;
     }
-    let purge = PurgeRequest {
-        filter: InstanceFilter {
-            id_prefix: Some("old".into()),
-            ..InstanceFilter::default()
-        },
-        max: 10,
-    };
-    let report = env.provider().purge(&purge, env.now_ms()).await?;
+    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix("old"), 10);
+    let report = env.provider().purge(&purge).await?;
     ensure_eq("purged instances", report.instances, 2)?;
     let left = env.listed(&InstanceFilter::default(), 10).await?;
     ensure_eq("what is left", left, vec!["new-1".into()])

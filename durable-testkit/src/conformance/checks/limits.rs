@@ -2,14 +2,15 @@
 //! is written, and everything else comes back as it was.
 
 use durable_core::provider::{
-    IdReuse, InstanceStatus, Message, MessageBody, ProviderError, StartInstance, WorkResult,
+    HeartbeatOutcome, IdReuse, InstanceStatus, Message, MessageBody, ProviderError, StartInstance,
+    WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, Name, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckResult, ensure, ensure_eq};
-use super::super::node::message_ids;
+use super::super::node::{message_ids, work_items};
 use crate::conformance::samples::AWKWARD_NAMES;
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
@@ -21,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Limits, the_largest_payload_is_accepted),
     check!(Limits, payloads_that_are_too_large_are_refused),
     check!(Limits, a_result_that_is_too_large_leaves_the_work_held),
-    check!(Limits, one_message_that_is_too_large_refuses_its_batch),
+    check!(Limits, a_message_that_is_too_large_is_refused),
     check!(Limits, awkward_instance_ids_are_kept_apart),
     check!(Limits, awkward_names_come_back_as_they_were),
     check!(Limits, awkward_message_ids_are_kept_apart),
@@ -38,12 +39,7 @@ fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) 
 fn start_with_input(input: String) -> Message {
     Message {
         message_id: "s1".into(),
-        body: MessageBody::Start(StartInstance {
-            name: "fulfil".into(),
-            version: None,
-            input: input.into(),
-            parent: None,
-        }),
+        body: MessageBody::Start(StartInstance::new("fulfil".into(), input.into())),
     }
 }
 
@@ -59,7 +55,7 @@ async fn empty_names_are_refused(env: Env) -> CheckResult {
     let found = env.provider().instance(&"a".into()).await?;
     ensure(found.is_none(), "the instance", "none", found)?;
     env.start("a").await?;
-    let answer = env.send("a", vec![event_message("")]).await;
+    let answer = env.send("a", event_message("")).await;
     is_refused("an empty message id", answer)?;
     let ready = env.node().await?.take("a").await?;
     ensure_eq("messages of `a`", ready.messages.len(), 1)
@@ -83,8 +79,8 @@ async fn the_longest_names_are_accepted(env: Env) -> CheckResult {
     let turn = turn.build();
     node.commit_done(turn.clone()).await?;
     let work = node.fetch_work_from(&[queue], 9).await?.work;
-    let items: Vec<_> = work.iter().map(|work| &work.item).collect();
-    ensure_eq("the work", items, turn.new_work.iter().collect())
+    let items: Vec<_> = work.into_iter().map(|work| work.item).collect();
+    ensure_eq("the work", items, work_items(&turn))
 }
 
 async fn names_that_are_too_long_are_refused(env: Env) -> CheckResult {
@@ -98,7 +94,7 @@ async fn names_that_are_too_long_are_refused(env: Env) -> CheckResult {
     let answer = env.start_with("a", message, IdReuse::Refuse).await;
     is_refused("too long a message id", answer)?;
     env.start("a").await?;
-    let answer = env.send("a", vec![event_message(long.as_str())]).await;
+    let answer = env.send("a", event_message(long.as_str())).await;
     is_refused("too long a message id of an event", answer)?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -138,10 +134,7 @@ async fn payloads_that_are_too_large_are_refused(env: Env) -> CheckResult {
     let status = env.record("a").await?.status;
     ensure_eq("the status", status, InstanceStatus::Running)?;
     let work = node.take_work().await?;
-    let now_ms = env.now_ms();
-    let beat = env
-        .provider()
-        .heartbeat_work(&work.lease, large.into(), now_ms);
+    let beat = env.provider().heartbeat_work(&work.lease, large.into());
     is_refused("too large a heartbeat", beat.await)
 }
 
@@ -150,26 +143,24 @@ async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> CheckResul
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
     let large = "x".repeat(env.limits.max_payload_bytes + 1);
-    let settlement = durable_core::provider::WorkSettlement {
-        lease: work.lease.clone(),
-        result: WorkResult::Finished(Ok(large.into())),
-    };
-    let answer = env.provider().settle_work(vec![settlement], env.now_ms());
-    is_refused("too large a result", answer.await)?;
+    let result = WorkResult::Finished(Ok(large.into()));
+    let settlement = WorkSettlement::new(work.lease.clone(), result);
+    let answer = env.provider().settle_work(settlement).await;
+    is_refused("too large a result", answer)?;
     node.finds_no_instance("the result was refused").await?;
     let done = WorkResult::Finished(Ok("1".into()));
     node.settle_held(&work, done).await
 }
 
-async fn one_message_that_is_too_large_refuses_its_batch(env: Env) -> CheckResult {
+async fn a_message_that_is_too_large_is_refused(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
-    let mut large = event_message("m2");
+    let mut large = event_message("m1");
     large.body = MessageBody::ExternalRaised {
         name: "approval".into(),
         data: "x".repeat(env.limits.max_payload_bytes + 1).into(),
     };
-    let answer = env.send("a", vec![event_message("m1"), large]).await;
+    let answer = env.send("a", large).await;
     is_refused("too large a message", answer)?;
     node.finds_no_instance("a refused request writes nothing")
         .await
@@ -209,9 +200,10 @@ async fn awkward_names_come_back_as_they_were(env: Env) -> CheckResult {
         })
     };
     let (turn, _) = node.begin("a", on_each).await?;
+    let items = work_items(&turn);
     let history = env.history("a", turn.execution_id).await?;
     ensure_eq("the history", history, turn.events)?;
-    for (name, item) in AWKWARD_NAMES.iter().zip(&turn.new_work) {
+    for (name, item) in AWKWARD_NAMES.iter().zip(&items) {
         let queue = [Some(Name::from(*name))];
         let work = node.fetch_work_from(&queue, 100).await?.work;
         let items: Vec<_> = work.iter().map(|work| &work.item).collect();
@@ -252,11 +244,9 @@ async fn payloads_travel(env: &Env, payload: &str) -> CheckResult {
     let turn = turn.activity_on(None, "charge", payload).build();
     node.commit_done(turn.clone()).await?;
     let work = node.take_work().await?;
-    ensure_eq("the work", &work.item, &turn.new_work[0])?;
-    let (provider, now_ms) = (env.provider(), env.now_ms());
-    provider
-        .heartbeat_work(&work.lease, payload.into(), now_ms)
-        .await?;
+    ensure_eq("the work", &work.item, &work_items(&turn)[0])?;
+    let beat = node.heartbeat_work(&work, payload).await?;
+    ensure_eq("a heartbeat", beat, HeartbeatOutcome::Kept)?;
     let back = WorkResult::HandedBack {
         not_before_ms: None,
     };

@@ -248,11 +248,11 @@ async fn concurrent_fetches_never_share_an_instance(env: Env) -> CheckResult {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let session = env.node().await?.session;
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let mut taken = Vec::new();
             loop {
-                let batch = provider.fetch_instances(session, 3, now_ms).await?;
+                let batch = provider.fetch_instances(session, 3).await?;
                 if batch.instances.is_empty() {
                     return Ok::<_, CheckFailure>(taken);
                 }
@@ -276,17 +276,17 @@ async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> CheckResult {
         let turn = turn.keeping_the_lease().build();
         let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
-            let answers = provider.commit(vec![turn.clone()]).await;
-            (turn, answers)
+            let answer = provider.commit(Arc::new(turn.clone())).await;
+            (turn, answer)
         });
     }
     let outcomes = tasks.join_all().await;
     let applied: Vec<_> = outcomes
         .iter()
-        .filter(|(_, answers)| matches!(answers.as_slice(), [Ok(CommitOutcome::Done(_))]))
+        .filter(|(_, answer)| matches!(answer, Ok(CommitOutcome::Done(_))))
         .collect();
     let [(turn, _)] = applied.as_slice() else {
-        let answers: Vec<_> = outcomes.iter().map(|(_, answers)| answers).collect();
+        let answers: Vec<_> = outcomes.iter().map(|(_, answer)| answer).collect();
         let found = format!("{answers:?}");
         return Err(CheckFailure::new(
             "eight commits from one tail",

@@ -1,6 +1,6 @@
 //! Promise 10: reads can page, and what is there all the time is read once.
 
-use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, PurgeRequest, StatusKind};
+use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, StatusKind};
 use durable_core::{EventId, Failure, InstanceId};
 
 use super::super::check::{Check, check};
@@ -150,10 +150,7 @@ async fn instances_can_be_chosen_by_name(env: Env) -> CheckResult {
         ("FULFIL", vec![]),
         ("fulfi", vec![]),
     ] {
-        let filter = InstanceFilter {
-            name: Some(name.into()),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().name(name);
         let listed = env.listed(&filter, 10).await?;
         ensure_eq(format!("instances of {name}"), listed, ids(&expected))?;
     }
@@ -184,10 +181,7 @@ async fn instances_can_be_chosen_by_status(env: Env) -> CheckResult {
         ),
     ] {
         let what = format!("instances that are {statuses:?}");
-        let filter = InstanceFilter {
-            statuses,
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().statuses(statuses);
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
     Ok(())
@@ -201,10 +195,7 @@ async fn instances_can_be_chosen_by_prefix(env: Env) -> CheckResult {
         let mut expected: Vec<&str> = AWKWARD_NAMES.to_vec();
         expected.retain(|id| id.starts_with(prefix));
         expected.sort_unstable();
-        let filter = InstanceFilter {
-            id_prefix: Some(prefix.into()),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().id_prefix(prefix);
         let what = format!("instances that begin with {prefix:?}");
         ensure_eq(what, env.listed(&filter, 5).await?, ids(&expected))?;
     }
@@ -224,10 +215,7 @@ async fn instances_can_be_chosen_by_their_last_change(env: Env) -> CheckResult {
         (times[2], vec!["a", "b"]),
         (times[2] + 1, vec!["a", "b", "c"]),
     ] {
-        let filter = InstanceFilter {
-            updated_before_ms: Some(before_ms),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().updated_before_ms(before_ms);
         let what = format!("instances that changed before {before_ms}");
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
@@ -247,10 +235,7 @@ async fn pages_of_chosen_instances_are_full(env: Env) -> CheckResult {
             }
         }
     }
-    let filter = InstanceFilter {
-        statuses: vec![StatusKind::Running],
-        ..InstanceFilter::default()
-    };
+    let filter = InstanceFilter::all().statuses([StatusKind::Running]);
     let page = env.provider().instances(&filter, None, 3).await?;
     let found = page.instances.iter().map(|record| record.instance.clone());
     let found: Vec<InstanceId> = found.collect();
@@ -273,17 +258,13 @@ async fn a_list_that_changes_has_what_stays_once(env: Env) -> CheckResult {
             node.commit_done(turn.build()).await?;
         }
     }
-    let ended = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 2,
-    };
     let mut listed = Vec::new();
     let mut after: Option<InstanceId> = None;
     for number in 0.. {
         let all = InstanceFilter::default();
         let page = env.provider().instances(&all, after.as_ref(), 3).await?;
         listed.extend(page.instances.into_iter().map(|record| record.instance));
-        env.provider().purge(&ended, env.now_ms()).await?;
+        env.purge(2).await?;
         env.start(format!("comes-{number}")).await?;
         env.start(format!("zzz-{number}")).await?;
         after = page.next;
@@ -309,10 +290,7 @@ async fn unknown_instances_are_none(env: Env) -> CheckResult {
         let found = env.provider().instance(&id.into()).await?;
         ensure(found.is_none(), format!("instance {id:?}"), "none", found)?;
     }
-    let none = InstanceFilter {
-        id_prefix: Some("b".into()),
-        ..InstanceFilter::default()
-    };
+    let none = InstanceFilter::all().id_prefix("b");
     let page = env.provider().instances(&none, None, 10).await?;
     let is_empty = page.instances.is_empty() && page.next.is_none();
     ensure(is_empty, "an empty list", "no instance and no next", page)

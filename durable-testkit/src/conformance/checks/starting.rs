@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ExecutionRecord, IdReuse, InstanceFilter, InstanceStatus, MessageBody, OutgoingMessage,
-    ProviderError, PurgeRequest, StartOutcome, StatusKind, WakeSeq,
+    ExecutionRecord, IdReuse, InstanceStatus, MessageBody, ProviderError, StartOutcome, StatusKind,
+    WakeSeq,
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::task::JoinSet;
@@ -55,7 +55,7 @@ fn known(execution: u64) -> StartOutcome {
 }
 
 async fn a_start_creates_a_pending_instance(env: Env) -> CheckResult {
-    let before_ms = env.store_time_ms().await?;
+    let before_ms = env.past_ms();
     let message = samples::full_start();
     let outcome = env
         .start_with("a", message.clone(), IdReuse::Refuse)
@@ -80,13 +80,13 @@ async fn a_start_creates_a_pending_instance(env: Env) -> CheckResult {
     ensure_eq("the tail", record.last_event_id, EventId::UNASSIGNED)?;
     let created_ms = record.created_at_ms;
     let what = "when it was created";
-    let expected = format!("{before_ms} or later");
-    ensure(created_ms >= before_ms, what, expected, created_ms)?;
+    let after_ms = env.now_ms() + env.time.skew_ms();
+    let expected = format!("from {before_ms} to {after_ms}");
+    let is_now = (before_ms..=after_ms).contains(&created_ms);
+    ensure(is_now, what, expected, created_ms)?;
+    ensure_eq("when it changed", record.updated_at_ms, created_ms)?;
     let executions = env.provider().executions(&"a".into()).await?;
-    let expected = ExecutionRecord {
-        execution_id: ExecutionId::FIRST,
-        last_event_id: EventId::UNASSIGNED,
-    };
+    let expected = ExecutionRecord::new(ExecutionId::FIRST, EventId::UNASSIGNED);
     ensure_eq("the executions", executions, vec![expected])
 }
 
@@ -224,14 +224,11 @@ async fn only_a_start_starts(env: Env) -> CheckResult {
 async fn a_start_is_not_sent(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
-    let messages = [("a", event_message("m1")), ("b", start_message("s1"))];
-    let messages = messages.map(|(target, message)| OutgoingMessage {
-        target: target.into(),
-        message,
-    });
-    let answer = env.provider().send(messages.to_vec(), env.now_ms()).await;
-    let is_invalid = matches!(answer, Err(ProviderError::Invalid { .. }));
-    ensure(is_invalid, "a start among sent messages", "Invalid", answer)?;
+    for target in ["a", "b"] {
+        let answer = env.send(target, start_message("s1")).await;
+        let is_invalid = matches!(answer, Err(ProviderError::Invalid { .. }));
+        ensure(is_invalid, "a start that is sent", "Invalid", answer)?;
+    }
     node.finds_no_instance("an invalid request writes nothing")
         .await
 }
@@ -263,15 +260,6 @@ async fn a_start_of_a_commit_for_a_taken_id_is_a_message(env: Env) -> CheckResul
     ensure_eq("the status", record.status, InstanceStatus::Running)
 }
 
-async fn purge_all(env: &Env) -> CheckResult {
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 100,
-    };
-    env.provider().purge(&purge, env.now_ms()).await?;
-    Ok(())
-}
-
 async fn execution_ids_rise_after_a_purge(env: Env) -> CheckResult {
     let node = env.node().await?;
     for execution in 1..=3 {
@@ -281,7 +269,7 @@ async fn execution_ids_rise_after_a_purge(env: Env) -> CheckResult {
         ensure_eq("its last commit", ready.last_commit_id, None)?;
         node.commit_done(node.first_turn(&ready).completed("1").build())
             .await?;
-        purge_all(&env).await?;
+        env.purge(100).await?;
     }
     node.begin("b", |turn| turn.message("a", start_message("s")))
         .await?;
@@ -296,20 +284,18 @@ async fn execution_ids_rise_after_continue_as_new_and_a_purge(env: Env) -> Check
     let (turn, _) = begun.await?;
     let last = TurnBuilder::after(&turn, env.now_ms()).completed("1");
     node.commit_done(last.build()).await?;
-    purge_all(&env).await?;
+    env.purge(100).await?;
     ensure_eq("the execution", env.start("a").await?, ExecutionId::new(3))
 }
 
 async fn concurrent_starts_create_one_instance(env: Env) -> CheckResult {
     let mut tasks = JoinSet::new();
     for number in 0..8 {
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let id = InstanceId::from("a");
             let message = start_message(format!("s{number}"));
-            provider
-                .start(&id, message, IdReuse::UseRunning, now_ms)
-                .await
+            provider.start(&id, message, IdReuse::UseRunning).await
         });
     }
     let mut outcomes = Vec::new();

@@ -77,12 +77,12 @@ async fn a_work_result_wakes_the_holder(env: Env) -> CheckResult {
 
 async fn a_fired_timer_wakes_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     node.begin("a", |turn| turn.timer(due_ms).keeping_the_lease())
         .await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?.fired;
+    let fired = env.fire_timers(1).await?.fired;
     ensure_eq("fired timers", fired, 1)?;
     is_told(&env, "the holder of an instance with a timer", waiting).await?;
     ensure_eq("messages", node.take("a").await?.messages.len(), 1)

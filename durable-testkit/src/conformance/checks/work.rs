@@ -3,13 +3,14 @@
 use std::slice;
 use std::sync::Arc;
 
-use durable_core::Name;
 use durable_core::provider::{ClaimedWork, WorkKey, WorkResult};
+use durable_core::{EventId, Name};
 use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_each_taken_once, ensure_eq};
+use super::super::node::{work_items, work_keys};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -52,8 +53,8 @@ async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> CheckResult {
     });
     let (turn, _) = begun.await?;
     let work = node.take_work().await?;
-    ensure_eq("the work item", &work.item, &turn.new_work[0])?;
-    ensure_eq("its lease", &work.lease.key, &turn.new_work[0].key)?;
+    ensure_eq("the work item", &work.item, &work_items(&turn)[0])?;
+    ensure_eq("its lease", &work.lease.key, &work_keys(&turn)[0])?;
     ensure_eq("its holder", work.lease.session, node.session)?;
     ensure_eq(
         "its attempt and crashes",
@@ -190,7 +191,7 @@ async fn work_that_a_commit_claimed_is_held(env: Env) -> CheckResult {
         let found = format!("{:?}", committed.claimed);
         return Err(CheckFailure::new("the claims", "one", found));
     };
-    ensure_eq("the claimed item", &work.item, &turn.new_work[0])?;
+    ensure_eq("the claimed item", &work.item, &work_items(&turn)[0])?;
     ensure_eq("its holder", work.lease.session, node.session)?;
     other.finds_no_work("the commit claimed it").await?;
     let done = WorkResult::Finished(Ok("1".into()));
@@ -233,7 +234,7 @@ async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> CheckResult {
     });
     let (turn, _) = begun.await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     let left = node.fetch_work().await?;
     ensure_eq("what is left", names(&left), vec!["ship"])?;
@@ -258,7 +259,7 @@ async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env
         "none",
         reported,
     )?;
-    let key = &turn.new_work[0].key;
+    let key = &work_keys(&turn)[0];
     let next = TurnBuilder::after(&turn, env.now_ms()).cancelling_work(key);
     node.commit_done(next.build()).await?;
     for _ in 0..2 {
@@ -292,7 +293,7 @@ async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> CheckR
     let (turn, _) = begun.await?;
     dead.take_work().await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     env.time.pass_short().await;
     node.finds_no_work("it was cancelled").await
@@ -324,9 +325,9 @@ async fn finished_work_goes_with_its_commit(env: Env) -> CheckResult {
         turn.activity("charge").keeping_the_lease().claiming(1)
     });
     let (turn, committed) = begun.await?;
-    let key = turn.new_work[0].key.clone();
+    let key = work_keys(&turn)[0].clone();
     let gone = WorkKey {
-        event_id: key.event_id.next(),
+        event_id: EventId::new(77),
         ..key.clone()
     };
     let next = TurnBuilder::after(&turn, env.now_ms())
@@ -335,8 +336,8 @@ async fn finished_work_goes_with_its_commit(env: Env) -> CheckResult {
     node.commit_done(next.build()).await?;
     for work in &committed.claimed {
         let done = WorkResult::Finished(Ok("1".into()));
-        let was_held = node.settle(work, done).await?;
-        ensure_eq("whether finished work is held", was_held, false)?;
+        node.settle_lost("settling finished work", work, done)
+            .await?;
     }
     node.close().await?;
     let other = env.node().await?;
@@ -360,11 +361,11 @@ async fn concurrent_fetches_never_share_work(env: Env) -> CheckResult {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let session = env.node().await?.session;
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let mut taken = Vec::new();
             loop {
-                let batch = provider.fetch_work(session, &[None], 3, now_ms).await?;
+                let batch = provider.fetch_work(session, &[None], 3).await?;
                 if batch.work.is_empty() {
                     return Ok::<_, CheckFailure>(taken);
                 }
