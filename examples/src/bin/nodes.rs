@@ -7,7 +7,6 @@
 use std::error::Error;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_provider_redis::{RedisOptions, RedisProvider};
