@@ -126,8 +126,7 @@ impl MemoryState {
             return SendOutcome::InstanceEnded;
         }
         if change(instance) {
-            let record = &mut instance.record;
-            record.updated_at_ms = record.updated_at_ms.max(self.now_ms);
+            instance.changed_at(self.now_ms);
             self.wake.note(Change::Instance(id.clone()));
             self.free_instance(id);
         }

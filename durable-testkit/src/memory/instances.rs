@@ -50,9 +50,8 @@ impl MemoryState {
             }
             instance.not_before_ms = release.not_before_ms.unwrap_or(0);
             if release.blocked.is_some() {
-                let record = &mut instance.record;
-                record.blocked = release.blocked;
-                record.updated_at_ms = record.updated_at_ms.max(self.now_ms);
+                instance.record.blocked = release.blocked;
+                instance.changed_at(self.now_ms);
                 self.wake.note(Change::Instance(lease.instance.clone()));
             }
             self.free_instance(&lease.instance);
