@@ -9,7 +9,7 @@ use std::sync::Arc;
 use durable_core::provider::{IdReuse, Provider, ReadyInstance, SessionOptions};
 use durable_core::{Failure, FailureKind};
 use durable_provider_redis::RedisProvider;
-use durable_testkit::{Clock, Conformance, ManualClock, TurnBuilder, start_message};
+use durable_testkit::{Conformance, ManualClock, StoreClock, TurnBuilder, start_message};
 use support::server::{Server, store_options};
 
 const EPOCH_MS: u64 = 1_700_000_000_000;
@@ -41,11 +41,11 @@ async fn times(provider: &RedisProvider) -> (u64, u64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_server_keeps_every_promise_by_its_own_clock() {
     let server = Arc::new(Server::start());
-    let suite = Conformance::at_places(store_options, move |options| {
+    let suite = Conformance::at_places(store_options, move |options, _| {
         let server = Arc::clone(&server);
         async move { server.open((*options).clone()).await }
     });
-    suite.clock(Clock::WALL).run().await.assert_ok();
+    suite.clock(StoreClock::WALL).run().await.assert_ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]

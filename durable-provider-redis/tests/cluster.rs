@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{Provider, ProviderError};
-use durable_provider_redis::RedisOptions;
 use durable_testkit::Conformance;
 use support::cluster::Cluster;
 use support::code::{GATED, GO, audit, node, records};

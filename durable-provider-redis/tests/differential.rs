@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use durable_core::provider::Provider;
 use durable_core::{Event, InstanceId};
-use durable_provider_redis::RedisOptions;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::Runtime;
 use durable_testkit::MemoryProvider;
@@ -24,7 +23,7 @@ const RUNS: u64 = 10;
 type Left = BTreeMap<InstanceId, Vec<Event>>;
 
 async fn run(provider: Arc<dyn Provider>) -> Left {
-    let builder = Runtime::shared_builder(Arc::clone(&provider), registry());
+    let builder = Runtime::builder(Arc::clone(&provider), registry());
     let runtime = builder.start().await.unwrap();
     let client = runtime.client();
     for number in 0..RUNS {

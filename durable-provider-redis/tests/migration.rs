@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use durable_core::provider::ProviderError;
-use durable_provider_redis::RedisOptions;
 use durable_runtime::{Client, ClientError};
 use futures::future::join_all;
 use support::cluster::Cluster;

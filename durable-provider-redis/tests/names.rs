@@ -12,7 +12,6 @@ use durable_core::provider::{
     SessionOptions, SettleOutcome, StartInstance, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, LimitError, Limits, Name};
-use durable_provider_redis::RedisOptions;
 use durable_testkit::{TurnBuilder, event_message, start_message};
 use futures::future::try_join_all;
 

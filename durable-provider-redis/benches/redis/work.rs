@@ -58,7 +58,7 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
         .session_timeout(Duration::from_secs(60))
         .max_turns(256)
         .max_activities(256);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry)
+    Runtime::builder(provider.clone(), registry)
         .options(options)
         .start()
         .await

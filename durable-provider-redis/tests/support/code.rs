@@ -1,6 +1,5 @@
 //! Code to run, nodes that run it, and an audit of what is stored.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -72,7 +71,7 @@ pub(crate) async fn try_node(
     let options = RuntimeOptions::default()
         .session_timeout(session_timeout)
         .max_crashes(1_000_000);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry())
+    Runtime::builder(provider.clone(), registry())
         .options(options)
         .start()
         .await

@@ -29,7 +29,7 @@ async fn node(provider: &SqliteProvider) -> Runtime {
     let options = RuntimeOptions::default()
         .cached_executions(4)
         .session_timeout(Duration::from_secs(3_600));
-    Runtime::shared_builder(Arc::new(provider.clone()), program_registry().unwrap())
+    Runtime::builder(provider.clone(), program_registry().unwrap())
         .options(options)
         .start()
         .await

@@ -110,7 +110,7 @@ pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, Provi
     let options = RuntimeOptions::default()
         .session_timeout(Duration::from_secs(3_600))
         .max_crashes(1_000_000);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry())
+    Runtime::builder(provider.clone(), registry())
         .options(options)
         .start()
         .await
