@@ -13,7 +13,7 @@ use durable_core::provider::{
     Release, SessionId, SessionOptions, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, InstanceId};
-use durable_provider_redis::{Durability, RedisOptions, RedisProvider};
+use durable_provider_redis::{Durability, RedisProvider};
 use durable_testkit::{TurnBuilder, start_message};
 
 use support::code::{COUNT, GATED, GO, audit, history, node};

@@ -1,6 +1,5 @@
 //! The orchestrations that are measured.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use durable_provider_redis::RedisProvider;
