@@ -126,7 +126,7 @@ impl MemoryState {
             return SendOutcome::InstanceEnded;
         }
         if change(instance) {
-            instance.record.updated_at_ms = self.now_ms;
+            instance.changed_at(self.now_ms);
             self.wake.note(Change::Instance(id.clone()));
             self.free_instance(id);
         }

@@ -122,8 +122,8 @@ impl MemoryState {
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
+        instance.changed_at(self.now_ms.max(turn.last_recorded_ms().unwrap_or(0)));
         let record = &mut instance.record;
-        record.updated_at_ms = self.now_ms.max(turn.last_recorded_ms().unwrap_or(0));
         if update.status.is_some()
             || update.custom_status.is_some()
             || update.blocked != record.blocked

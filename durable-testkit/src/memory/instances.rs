@@ -51,7 +51,7 @@ impl MemoryState {
             instance.not_before_ms = release.not_before_ms.unwrap_or(0);
             if release.blocked.is_some() {
                 instance.record.blocked = release.blocked;
-                instance.record.updated_at_ms = self.now_ms;
+                instance.changed_at(self.now_ms);
                 self.wake.note(Change::Instance(lease.instance.clone()));
             }
             self.free_instance(&lease.instance);

@@ -172,6 +172,12 @@ impl StoredInstance {
         self.inbox.values().any(|message| message.message_id == *id)
     }
 
+    /// Notes that the record changed at this time. What it says about that never goes back:
+    /// the entries of a turn may be ahead of the store's clock.
+    pub(super) fn changed_at(&mut self, time_ms: u64) {
+        self.record.updated_at_ms = self.record.updated_at_ms.max(time_ms);
+    }
+
     /// Whether it is to be handed out: a held one to its holder, a free one to
     /// anybody, when its delay has passed.
     fn is_ready(&self) -> bool {
