@@ -1,7 +1,6 @@
 //! Random programs on a real file: two nodes share it, both die in the middle, others
 //! take over; everything ends, and every history replays.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, StatusKind};

@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
+use durable_core::provider::{Clock, InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
-use durable_provider_sqlite::SqliteProvider;
+use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     RegistryBuilder, Runtime, RuntimeOptions,
@@ -76,6 +75,12 @@ impl Place {
 
     pub(crate) fn open(&self) -> SqliteProvider {
         SqliteProvider::open(self.file()).unwrap()
+    }
+
+    /// The store in the file, as a process with this clock has it.
+    pub(crate) fn open_at(&self, clock: impl Clock) -> SqliteProvider {
+        let options = SqliteOptions::default().clock(clock);
+        SqliteProvider::open_with(self.file(), options).unwrap()
     }
 
     /// A plain connection, as an administrator or a vandal would have it.
