@@ -112,7 +112,7 @@ pub use clock::{Clock, SystemClock, TokioClock};
 pub use coding::{PayloadCodec, PayloadCodecError};
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
+    ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
 pub use durable_core::provider::{
@@ -153,4 +153,4 @@ pub mod prelude {
 
 /// What the macros of this crate are made of; not for use.
 #[doc(hidden)]
-pub use tokio as __tokio;
+pub use {context::IndexedBranch as __IndexedBranch, tokio as __tokio};
