@@ -2,19 +2,17 @@
 //! commit sent again gets the same answer.
 //!
 //! Only what cannot be found elsewhere is kept: which work was claimed under which
-//! token, and which call of its execution it is. The items themselves stand in their
-//! rows, or in the history.
+//! token, and which call of its execution it is. The items themselves stand in the history.
 
-use durable_core::ExecutionId;
-use durable_core::{EventId, provider::ClaimedWork};
+use durable_core::provider::{ClaimedWork, SourceEvent};
+use durable_core::{EventId, ExecutionId};
 
 /// One claimed work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claimed {
     pub(crate) instance_key: i64,
-    pub(crate) execution_id: ExecutionId,
-    pub(crate) event_id: EventId,
-    pub(crate) number: Option<u64>,
+    pub(crate) source: SourceEvent,
+    pub(crate) number: u64,
     pub(crate) token: u64,
     pub(crate) attempt: u32,
     pub(crate) crashes: u32,
@@ -24,15 +22,12 @@ const FLAG_BYTES: usize = 1;
 /// The inbox had messages.
 const HAS_MESSAGES: u8 = 1;
 const CLAIMED_BYTES: usize = 48;
-/// In the place of the number of a call that has none.
-const NO_NUMBER: u64 = u64::MAX;
 
 impl Claimed {
     pub(crate) fn new(instance_key: i64, work: &ClaimedWork) -> Self {
         Self {
             instance_key,
-            execution_id: work.lease.key.execution_id,
-            event_id: work.lease.key.event_id,
+            source: work.lease.key.source(),
             number: work.item.number,
             token: work.lease.token,
             attempt: work.attempt,
@@ -50,12 +45,12 @@ pub(crate) fn to_bytes(has_messages: bool, claimed: &[Claimed]) -> Option<Vec<u8
     bytes.push(if has_messages { HAS_MESSAGES } else { 0 });
     for claimed in claimed {
         bytes.extend(claimed.instance_key.to_le_bytes());
-        bytes.extend(claimed.execution_id.get().to_le_bytes());
-        bytes.extend(claimed.event_id.get().to_le_bytes());
+        bytes.extend(claimed.source.execution_id.get().to_le_bytes());
+        bytes.extend(claimed.source.event_id.get().to_le_bytes());
         bytes.extend(claimed.token.to_le_bytes());
         bytes.extend(claimed.attempt.to_le_bytes());
         bytes.extend(claimed.crashes.to_le_bytes());
-        bytes.extend(claimed.number.unwrap_or(NO_NUMBER).to_le_bytes());
+        bytes.extend(claimed.number.to_le_bytes());
     }
     Some(bytes)
 }
@@ -84,12 +79,13 @@ fn claimed(bytes: &[u8; CLAIMED_BYTES]) -> Option<Claimed> {
         return None;
     };
     let [a, b, c, d, e, f, g, h] = *counts;
-    let number = u64::from_le_bytes(*number);
     Some(Claimed {
         instance_key: i64::from_le_bytes(*key),
-        execution_id: ExecutionId::new(u64::from_le_bytes(*execution)),
-        event_id: EventId::new(u64::from_le_bytes(*event)),
-        number: (number != NO_NUMBER).then_some(number),
+        source: SourceEvent::new(
+            ExecutionId::new(u64::from_le_bytes(*execution)),
+            EventId::new(u64::from_le_bytes(*event)),
+        ),
+        number: u64::from_le_bytes(*number),
         token: u64::from_le_bytes(*token),
         attempt: u32::from_le_bytes([a, b, c, d]),
         crashes: u32::from_le_bytes([e, f, g, h]),
@@ -104,9 +100,8 @@ mod tests {
     fn an_answer_survives() {
         let claimed = |number: u64| Claimed {
             instance_key: -7,
-            execution_id: ExecutionId::new(2),
-            event_id: EventId::new(3 + number),
-            number: (number > 0).then_some(number),
+            source: SourceEvent::new(ExecutionId::new(2), EventId::new(3 + number)),
+            number,
             token: u64::MAX,
             attempt: 1,
             crashes: 4,

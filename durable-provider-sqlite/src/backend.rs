@@ -1,30 +1,30 @@
 //! Where requests go: to the writer's thread and the readers of a file, or, in
 //! memory, to the one connection there is, at once and in the caller's own task.
 
+use std::future::poll_fn;
 use std::path::Path;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeTopic};
+use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeSource, WakeTopic};
 use rusqlite::Connection;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use crate::error::Step;
 use crate::options::{ReplyPath, SqliteOptions};
 use crate::reader::Readers;
-use crate::statistics::Counters;
+use crate::statistics::Statistics;
 use crate::store::Store;
-use crate::wake::{Board, Waiting};
+use crate::wake::Waiting;
 use crate::writer::{
-    BoxedJob, GroupCommit, Outlives, ReplyTasks, Writer, WriterHealth, closed, job,
+    BoxedJob, GroupCommit, Outlives, ReplyTasks, SharedParts, Writer, WriterHealth, closed, job,
 };
 
 /// A store, whatever it lives in.
 #[derive(Debug)]
 pub(crate) struct Backend {
-    board: Arc<Board>,
-    pub(crate) counters: Arc<Counters>,
+    shared: SharedParts,
     health: Arc<WriterHealth>,
     home: Home,
 }
@@ -59,20 +59,19 @@ impl<T> Future for ReplyFuture<T> {
 }
 
 impl Backend {
-    pub(crate) fn open(path: &Path, options: SqliteOptions) -> Result<Self, ProviderError> {
-        let (board, counters) = (Arc::<Board>::default(), Arc::<Counters>::default());
-        let health = Arc::new(WriterHealth::new(Arc::clone(&board)));
-        let group_commit =
-            GroupCommit::open(path, options, Arc::clone(&board), Arc::clone(&counters))?;
-        let writer = Writer::spawn(group_commit, options, Arc::clone(&board), &health)?;
+    pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Self, ProviderError> {
+        let shared = SharedParts::new(options);
+        let health = Arc::new(WriterHealth::new(Arc::clone(&shared.wakeups)));
+        let group_commit = GroupCommit::open(path, options, shared.clone())?;
+        let wakeups = Arc::clone(&shared.wakeups);
+        let writer = Writer::spawn(group_commit, options, wakeups, &health)?;
         let readers = Readers::spawn(path, options)?;
         let reply_tasks = match options.reply_path {
             ReplyPath::Direct => None,
             ReplyPath::IoDriver => Some(ReplyTasks::default()),
         };
         Ok(Self {
-            board,
-            counters,
+            shared,
             health,
             home: Home::File {
                 writer,
@@ -82,45 +81,41 @@ impl Backend {
         })
     }
 
-    pub(crate) fn open_in_memory(options: SqliteOptions) -> Result<Self, ProviderError> {
-        let (board, counters) = (Arc::<Board>::default(), Arc::<Counters>::default());
-        let health = Arc::new(WriterHealth::new(Arc::clone(&board)));
-        let group_commit =
-            GroupCommit::open_in_memory(options, Arc::clone(&board), Arc::clone(&counters))?;
+    pub(crate) fn open_in_memory(options: &SqliteOptions) -> Result<Self, ProviderError> {
+        let shared = SharedParts::new(options);
+        let health = Arc::new(WriterHealth::new(Arc::clone(&shared.wakeups)));
+        let group_commit = GroupCommit::open_in_memory(options, shared.clone())?;
         Ok(Self {
-            board,
-            counters,
+            shared,
             health,
             home: Home::Memory(Box::new(Mutex::new(group_commit))),
         })
     }
 
-    /// Sends a step to the writer; steps are run in the order in which they are sent.
-    pub(crate) fn submit<T: Send + 'static>(
-        &self,
-        now_ms: Option<u64>,
-        step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
-    ) -> ReplyFuture<T> {
-        self.run(job(now_ms, Outlives::PowerCut, step))
+    /// The store's time.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.shared.clock.now_ms()
     }
 
-    /// Sends a step at this time to the writer.
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.shared.counters.read()
+    }
+
+    /// Sends a step to the writer; steps are run in the order in which they are sent.
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        now_ms: u64,
         step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
     ) -> ReplyFuture<T> {
-        self.submit(Some(now_ms), step)
+        self.run(job(Outlives::PowerCut, step))
     }
 
     /// As [`write`](Self::write), for a step that only changes leases: a power cut ends all
     /// sessions, so the caller need not wait for the disk.
     pub(crate) fn write_leases<T: Send + 'static>(
         &self,
-        now_ms: u64,
         step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
     ) -> ReplyFuture<T> {
-        self.run(job(Some(now_ms), Outlives::Process, step))
+        self.run(job(Outlives::Process, step))
     }
 
     fn run<T>(
@@ -168,22 +163,23 @@ impl Backend {
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let _waiting = self.waiting();
-        let bell = Arc::new(Notify::new());
-        loop {
+        let wait = self.shared.wakeups.wait_for_change(session, topic, since);
+        let mut wait = pin!(wait);
+        poll_fn(|cx| {
+            let polled = wait.as_mut().poll(cx);
+            // After the waker is there: a panic wakes it.
             self.health.check()?;
-            if let Some(seen) = (self.board).look_or_leave_bell(session, topic, seen, &bell)? {
-                return Ok(seen);
-            }
-            bell.notified().await;
-        }
+            polled
+        })
+        .await
     }
 
     /// Counts a caller that waits for a change, and has the writer poll other processes.
     fn waiting(&self) -> Waiting {
-        let (waiting, is_first) = self.board.wait();
+        let (waiting, is_first) = self.shared.wakeups.wait();
         if let (true, Home::File { writer, .. }) = (is_first, &self.home) {
             writer.poll();
         }
@@ -197,7 +193,7 @@ mod tests {
 
     /// A request within which the writer panics.
     fn panic_on_purpose(backend: &Backend) -> ReplyFuture<()> {
-        backend.submit(None, |_| panic!("on purpose"))
+        backend.write(|_| panic!("on purpose"))
     }
 
     fn is_unusable<T>(result: &Result<T, ProviderError>) -> bool {
@@ -208,14 +204,14 @@ mod tests {
     async fn a_thread_that_panicked_refuses_every_request_and_every_wait() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        let backend = Backend::open(&path, SqliteOptions::default()).unwrap();
+        let backend = Backend::open(&path, &SqliteOptions::default()).unwrap();
         let opened = WakeSeq(u64::MAX);
         let mut wait = std::pin::pin!(backend.wait(None, &WakeTopic::Timers, opened));
         assert!(futures::poll!(&mut wait).is_pending());
         let panicked = panic_on_purpose(&backend).await;
         assert!(matches!(panicked, Err(ProviderError::Unknown { .. })));
         assert!(is_unusable(&wait.await));
-        assert!(is_unusable(&backend.submit(None, |_| Ok(())).await));
+        assert!(is_unusable(&backend.write(|_| Ok(())).await));
         let again = backend.wait(None, &WakeTopic::Timers, WakeSeq(0)).await;
         assert!(is_unusable(&again));
         let tables = "SELECT count(*) FROM sqlite_schema";
@@ -228,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_in_memory_that_panicked_refuses_every_request_and_every_wait() {
-        let backend = Arc::new(Backend::open_in_memory(SqliteOptions::default()).unwrap());
+        let backend = Arc::new(Backend::open_in_memory(&SqliteOptions::default()).unwrap());
         let opened = WakeSeq(u64::MAX);
         let mut wait = std::pin::pin!(backend.wait(None, &WakeTopic::Timers, opened));
         assert!(futures::poll!(&mut wait).is_pending());
@@ -236,7 +232,7 @@ mod tests {
         let panicked = tokio::spawn(async move { panic_on_purpose(&panicking).await });
         assert!(panicked.await.unwrap_err().is_panic());
         assert!(is_unusable(&wait.await));
-        assert!(is_unusable(&backend.submit(None, |_| Ok(())).await));
+        assert!(is_unusable(&backend.write(|_| Ok(())).await));
         assert!(is_unusable(&backend.read(|_| Ok(())).await));
     }
 }

@@ -18,6 +18,8 @@
 //!   is refused leaves the others whole, and each caller gets its own result, and not before
 //!   it is on disk. Only claims and heartbeats do not wait for the disk: a power cut ends
 //!   all sessions. Readers have connections of their own and never block the writer.
+//! - **Time.** The store goes by the clock of [`SqliteOptions::clock`], in every process
+//!   that has the file open, and never back behind what the file says.
 //! - **Sessions.** Each is backed by a lock of the operating system on a file beside
 //!   the database, so that a process that died is noticed at once: when the file is
 //!   opened, and otherwise within [`SqliteOptions::poll_interval`]. A process that hangs
@@ -34,6 +36,7 @@
 
 mod answer;
 mod backend;
+mod clock;
 mod codec;
 mod connection;
 mod error;

@@ -1,8 +1,11 @@
 //! How a store is opened.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::Limits;
+use durable_core::provider::{Clock, SystemClock};
 
 /// What an acknowledged commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -51,7 +54,7 @@ pub enum ReplyPath {
 /// assert_eq!(options.durability, Durability::Full);
 /// assert_eq!(options.cache_kib, 64 * 1024);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SqliteOptions {
     /// What an acknowledged commit survives. Default: [`Durability::Full`].
@@ -89,6 +92,9 @@ pub struct SqliteOptions {
     pub reply_path: ReplyPath,
     /// The largest names and payloads that are accepted. Default: [`Limits::default`].
     pub limits: Limits,
+    /// The store's clock. While it is behind what another process wrote into the file, or
+    /// is set back, the store's time goes on from there. Default: [`SystemClock`].
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for SqliteOptions {
@@ -106,7 +112,42 @@ impl Default for SqliteOptions {
             messages_per_fetch: 1_000,
             reply_path: ReplyPath::Direct,
             limits: Limits::default(),
+            clock: Arc::new(SystemClock),
         }
+    }
+}
+
+impl fmt::Debug for SqliteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            durability,
+            busy_timeout,
+            poll_interval,
+            cache_kib,
+            page_bytes,
+            checkpoint_pages,
+            preallocate_wal,
+            readers,
+            max_group,
+            messages_per_fetch,
+            reply_path,
+            limits,
+            clock: _,
+        } = self;
+        f.debug_struct("SqliteOptions")
+            .field("durability", durability)
+            .field("busy_timeout", busy_timeout)
+            .field("poll_interval", poll_interval)
+            .field("cache_kib", cache_kib)
+            .field("page_bytes", page_bytes)
+            .field("checkpoint_pages", checkpoint_pages)
+            .field("preallocate_wal", preallocate_wal)
+            .field("readers", readers)
+            .field("max_group", max_group)
+            .field("messages_per_fetch", messages_per_fetch)
+            .field("reply_path", reply_path)
+            .field("limits", limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -192,6 +233,13 @@ impl SqliteOptions {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Sets [`clock`](field@Self::clock).
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
         self
     }
 }

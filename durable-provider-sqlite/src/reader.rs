@@ -34,16 +34,17 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn spawn(path: &Path, options: SqliteOptions) -> Result<Self, ProviderError> {
+    pub(crate) fn spawn(path: &Path, options: &SqliteOptions) -> Result<Self, ProviderError> {
         let readers = Self {
             queue: Arc::default(),
         };
         for number in 0..options.readers.max(1) {
             let (path, queue) = (path.to_owned(), Arc::clone(&readers.queue));
+            let options = options.clone();
             let is_first = number == 0;
             std::thread::Builder::new()
                 .name("durable-sqlite-reader".into())
-                .spawn(move || serve(&path, options, &queue, is_first))
+                .spawn(move || serve(&path, &options, &queue, is_first))
                 .map_err(|error| ProviderError::Unavailable {
                     reason: format!("a reader's thread cannot be started: {error}"),
                 })?;
@@ -84,7 +85,7 @@ impl Drop for Readers {
     }
 }
 
-fn serve(path: &Path, options: SqliteOptions, queue: &QueryQueue, is_first: bool) {
+fn serve(path: &Path, options: &SqliteOptions, queue: &QueryQueue, is_first: bool) {
     let mut open: Option<Connection> = None;
     loop {
         let next = match is_first || open.is_some() {
@@ -96,7 +97,7 @@ fn serve(path: &Path, options: SqliteOptions, queue: &QueryQueue, is_first: bool
         };
         let connection = match open.take() {
             Some(connection) => Ok(connection),
-            None => connection::open_reader(path, &options),
+            None => connection::open_reader(path, options),
         };
         match connection {
             Ok(connection) => {
@@ -219,7 +220,7 @@ mod tests {
         let path = folder.path().join("store.db");
         let options = SqliteOptions::default().readers(count);
         drop(connection::open_writer(&path, &options).unwrap());
-        let readers = Readers::spawn(&path, options).unwrap();
+        let readers = Readers::spawn(&path, &options).unwrap();
         (folder, readers)
     }
 

@@ -14,6 +14,7 @@ macro_rules! statements {
 
 statements! {
     META_READ = "SELECT now_ms, last_number FROM meta WHERE id = 1";
+    TIME_OF_LAST_TURN = include_str!("sql/time_of_last_turn.sql");
     META_WRITE = "UPDATE meta SET now_ms = ?1, last_number = ?2 WHERE id = 1";
 
     SESSION_INSERT = "INSERT INTO session (id, node, session_timeout_ms, last_heartbeat_ms) VALUES (?1, ?2, ?3, ?4)";
@@ -78,7 +79,7 @@ statements! {
     WORK_HELD = include_str!("sql/work_held.sql");
     WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND queue = ?2 LIMIT 1";
     WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
-    POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, item, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
+    POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, number, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
 
     TIMER_SET = "INSERT OR IGNORE INTO timer (instance_key, execution_id, event_id, fire_at_ms, number) VALUES (?1, ?2, ?3, ?4, ?5)";
     TIMER_DELETE = "DELETE FROM timer WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
@@ -142,6 +143,8 @@ mod tests {
         for (name, statement) in ALL {
             for step in plan(&connection, statement) {
                 let is_indexed = step.starts_with("SEARCH ") || walked.contains(&step.as_str());
+                // A heading: the steps of the subquery follow.
+                let is_indexed = is_indexed || step.starts_with("SCALAR SUBQUERY ");
                 assert!(is_indexed, "{name}: {step}");
             }
         }

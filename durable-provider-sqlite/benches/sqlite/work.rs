@@ -73,7 +73,7 @@ pub(crate) async fn node(provider: &SqliteProvider, stamps: Stamps) -> Runtime {
         .build()
         .unwrap();
     let options = RuntimeOptions::default().session_timeout(Duration::from_secs(3_600));
-    Runtime::shared_builder(Arc::new(provider.clone()), registry)
+    Runtime::builder(provider.clone(), registry)
         .options(options)
         .start()
         .await

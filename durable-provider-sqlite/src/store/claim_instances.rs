@@ -1,8 +1,8 @@
 //! Claiming instances, and releasing them without a commit.
 
 use durable_core::provider::{
-    InboxPage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance, ReadyInstances,
-    SessionId,
+    Change, InboxPage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance,
+    ReadyInstances, SessionId,
 };
 use durable_core::{Failure, FailureKind, InstanceId};
 use rusqlite::params;
@@ -14,7 +14,6 @@ use crate::number::{int, limit, uint};
 use crate::query;
 use crate::sql;
 use crate::turn::Returned;
-use crate::wake::Topic;
 
 impl Store<'_, '_> {
     pub(crate) fn fetch_instances(
@@ -31,12 +30,11 @@ impl Store<'_, '_> {
         for (_, key) in ready {
             instances.extend(self.claim_instance(key, session)?);
         }
-        Ok(ReadyInstances {
-            now_ms: self.state.now_ms,
-            seen: self.state.seen(),
-            instances,
-            next_due_ms: self.next_due_instance_ms(session)?,
-        })
+        let mut claimed = ReadyInstances::default();
+        claimed.seen = self.state.seen();
+        claimed.instances = instances;
+        claimed.next_due_ms = self.next_due_instance_ms(session)?;
+        Ok(claimed)
     }
 
     pub(crate) fn release(&mut self, returned: &[Returned]) -> Step<()> {
@@ -49,8 +47,8 @@ impl Store<'_, '_> {
                 if let Some(blocked) = &returned.blocked {
                     self.run(sql::INSTANCE_BLOCK, [instance.key])?;
                     self.run(sql::RECORD_BLOCK, params![instance.key, blocked])?;
-                    instance.updated_at_ms = self.state.now_ms;
-                    self.note(Topic::Instance(returned.lease.instance.clone()));
+                    self.touch(&mut instance, 0);
+                    self.note(Change::Instance(returned.lease.instance.clone()));
                 }
                 self.free(&mut instance)?;
                 self.save_place(&instance)?;
@@ -101,19 +99,18 @@ impl Store<'_, '_> {
         }
         self.save_place(&instance)?;
         self.state.remember_key(&id, key);
-        Ok(Some(ReadyInstance {
-            lease: Lease {
-                instance: id,
-                session,
-                token: instance.token,
-            },
-            execution_id: instance.execution_id,
-            last_event_id: instance.last_event_id,
-            last_commit_id: instance.last_commit_id,
-            messages: given.messages,
-            has_more: given.has_more,
-            crashes: instance.crashes,
-        }))
+        let lease = Lease {
+            instance: id,
+            session,
+            token: instance.token,
+        };
+        let mut ready = ReadyInstance::new(lease, instance.execution_id);
+        ready.last_event_id = instance.last_event_id;
+        ready.last_commit_id = instance.last_commit_id;
+        ready.messages = given.messages;
+        ready.has_more = given.has_more;
+        ready.crashes = instance.crashes;
+        Ok(Some(ready))
     }
 
     fn give(&self, id: &InstanceId, instance: &Instance) -> Step<InboxPage> {

@@ -1,7 +1,7 @@
 //! What clients ask for: start, send, suspend, resume.
 
 use durable_core::provider::{
-    IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
+    Change, IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::params;
@@ -13,19 +13,18 @@ use crate::codec::{status_bytes, status_number};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::turn::{Outgoing, StartRequest};
-use crate::wake::Topic;
+use crate::turn::{PreparedMessage, StartRequest};
 
 impl Store<'_, '_> {
     pub(crate) fn start(
         &mut self,
         id: &InstanceId,
-        request: &StartRequest,
+        request: StartRequest<'_>,
         reuse: IdReuse,
     ) -> Step<StartOutcome> {
         let found = self.find(id)?;
         if let Some(instance) = &found
-            && let Some(answer) = self.answer_to_start(instance, &request.message_id, reuse)?
+            && let Some(answer) = self.answer_to_start(instance, request.message_id, reuse)?
         {
             return Ok(answer);
         }
@@ -82,20 +81,20 @@ impl Store<'_, '_> {
         &mut self,
         id: &InstanceId,
         found: Option<Instance>,
-        request: &StartRequest,
+        request: StartRequest<'_>,
     ) -> Step<ExecutionId> {
         let mut instance = match found {
             Some(instance) => self.restart(instance, request)?,
             None => self.create(id, request)?,
         };
-        self.note(Topic::Instance(id.clone()));
-        if self.put_message(&mut instance, &request.message_id, &request.bytes)? {
+        self.note(Change::Instance(id.clone()));
+        if self.put_message(&mut instance, request.message_id, request.bytes)? {
             self.save_place(&instance)?;
         }
         Ok(instance.execution_id)
     }
 
-    fn create(&mut self, id: &InstanceId, request: &StartRequest) -> Step<Instance> {
+    fn create(&mut self, id: &InstanceId, request: StartRequest<'_>) -> Step<Instance> {
         let key = int(self.state.next_number());
         let now_ms = int(self.state.now_ms);
         let highest = self.number(sql::PURGED_READ, [id.as_str()])?;
@@ -108,7 +107,7 @@ impl Store<'_, '_> {
             version,
             parent,
             ..
-        } = &request.start;
+        } = request.start;
         let parent = parent.as_ref();
         self.run(
             sql::RECORD_INSERT,
@@ -148,7 +147,7 @@ impl Store<'_, '_> {
         })
     }
 
-    fn restart(&mut self, mut instance: Instance, request: &StartRequest) -> Step<Instance> {
+    fn restart(&mut self, mut instance: Instance, request: StartRequest<'_>) -> Step<Instance> {
         let key = instance.key;
         let now_ms = int(self.state.now_ms);
         let (start_id, start_execution) = self.latest_start(key)?;
@@ -158,7 +157,7 @@ impl Store<'_, '_> {
         instance.execution_id = instance.execution_id.next();
         instance.last_event_id = EventId::UNASSIGNED;
         instance.status = StatusKind::Pending;
-        instance.updated_at_ms = self.state.now_ms;
+        self.touch(&mut instance, 0);
         instance.is_blocked = false;
         let execution = int(instance.execution_id.get());
         let StartInstance {
@@ -166,7 +165,7 @@ impl Store<'_, '_> {
             version,
             parent,
             ..
-        } = &request.start;
+        } = request.start;
         let parent = parent.as_ref();
         self.run(
             sql::RECORD_RESTART,
@@ -184,7 +183,9 @@ impl Store<'_, '_> {
             ],
         )?;
         let pending = status_number(StatusKind::Pending);
-        self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
+        let updated_at_ms = int(instance.updated_at_ms);
+        let restarted = [key, execution, pending, updated_at_ms];
+        self.run(sql::INSTANCE_RESTART, restarted)?;
         Ok(instance)
     }
 
@@ -196,14 +197,7 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    pub(crate) fn send(&mut self, messages: &[Outgoing]) -> Step<Vec<SendOutcome>> {
-        messages
-            .iter()
-            .map(|outgoing| self.send_one(outgoing))
-            .collect()
-    }
-
-    fn send_one(&mut self, outgoing: &Outgoing) -> Step<SendOutcome> {
+    pub(crate) fn send(&mut self, outgoing: &PreparedMessage) -> Step<SendOutcome> {
         let Some(mut instance) = self.find(&outgoing.target)? else {
             return Ok(SendOutcome::UnknownInstance);
         };
@@ -270,10 +264,10 @@ impl Store<'_, '_> {
         status: &InstanceStatus,
     ) -> Step<()> {
         instance.status = status.kind();
-        instance.updated_at_ms = self.state.now_ms;
+        self.touch(instance, 0);
         let status = params![instance.key, status_bytes(status)?];
         self.run(sql::RECORD_STATUS, status)?;
-        self.note(Topic::Instance(id.clone()));
+        self.note(Change::Instance(id.clone()));
         Ok(())
     }
 }

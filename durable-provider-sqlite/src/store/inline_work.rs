@@ -4,32 +4,24 @@
 //! of its instance, which every turn writes anyway, says that it is open: a step that
 //! finishes one activity and begins the next writes two entries and that row.
 //!
-//! - Only work that an event of its own turn repeats to the letter is kept inline, so that
-//!   nothing of it is lost.
 //! - The session that holds the lease of the instance holds its inline work. Before the
 //!   lease ends, and before anything but a turn of the instance finishes, delays or cancels
 //!   the work, the work is spilled to a row, held by the same session under the same token.
 //! - It belongs to the current execution of its instance.
 
-use durable_core::provider::{
-    ClaimedWork, InstanceStatus, ProviderError, SessionId, WorkItem, WorkKey,
-};
-use durable_core::{Event, EventId, Failure, FailureKind, InstanceId, decode_entry};
-use rusqlite::{OptionalExtension, params};
+use durable_core::provider::{ClaimedWork, InstanceStatus, ProviderError, SessionId, SourceEvent};
+use durable_core::{EventId, Failure, FailureKind, InstanceId};
+use rusqlite::params;
 
-use super::instance::Instance;
-use super::work::{RowKey, queue_text};
+use super::instance::{Instance, ReadySince};
+use super::work::{NewRow, RowKey, queue_text};
 use super::{Store, holder};
-use crate::codec::item_bytes;
-use crate::error::{Fault, Step, damaged};
-use crate::number::int;
+use crate::error::Step;
 use crate::sql;
 
 /// How many items an instance keeps inline. Every turn writes all of them again, so rows
 /// are cheaper for more of them.
 const MAX_INLINE_ITEMS: usize = 16;
-/// In the place of the number of a call that has none.
-const NO_NUMBER: u64 = u64::MAX;
 /// An event, a token, a number and the length of a queue's name.
 const FIXED_BYTES: usize = 28;
 
@@ -38,8 +30,8 @@ const FIXED_BYTES: usize = 28;
 pub(super) struct InlineItem {
     event_id: EventId,
     token: u64,
-    /// Which call of its execution it is.
-    number: Option<u64>,
+    /// Which activity call of its execution it is.
+    number: u64,
     /// The default queue has no name.
     queue: String,
 }
@@ -89,7 +81,7 @@ impl InlineWork {
         for item in &self.items {
             bytes.extend(item.event_id.get().to_le_bytes());
             bytes.extend(item.token.to_le_bytes());
-            bytes.extend(item.number.unwrap_or(NO_NUMBER).to_le_bytes());
+            bytes.extend(item.number.to_le_bytes());
             // Names are far shorter than that: limits are checked before.
             let length = u32::try_from(item.queue.len()).unwrap_or(u32::MAX);
             bytes.extend(length.to_le_bytes());
@@ -122,11 +114,10 @@ impl InlineItem {
         let (length, rest) = rest.split_first_chunk()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (queue, rest) = rest.split_at_checked(length)?;
-        let number = u64::from_le_bytes(*number);
         let item = Self {
             event_id: EventId::new(u64::from_le_bytes(*event_id)),
             token: u64::from_le_bytes(*token),
-            number: (number != NO_NUMBER).then_some(number),
+            number: u64::from_le_bytes(*number),
             queue: str::from_utf8(queue).ok()?.to_owned(),
         };
         Some((item, rest))
@@ -135,7 +126,7 @@ impl InlineItem {
 
 impl Store<'_, '_> {
     /// Takes finished work out of the instance's inline work; answers whether it was there.
-    pub(super) fn finish_inline(&self, instance: &mut Instance, finished: &WorkKey) -> bool {
+    pub(super) fn finish_inline(&self, instance: &mut Instance, finished: SourceEvent) -> bool {
         finished.execution_id == instance.execution_id
             && instance.inline.remove(finished.event_id).is_some()
     }
@@ -145,10 +136,10 @@ impl Store<'_, '_> {
         let Some(session) = instance.session else {
             return Ok(false);
         };
-        if key.execution_id != instance.execution_id {
+        if key.source.execution_id != instance.execution_id {
             return Ok(false);
         }
-        match instance.inline.remove(key.event_id) {
+        match instance.inline.remove(key.source.event_id) {
             Some(item) => self.insert_row(instance, session, &item).map(|()| true),
             None => Ok(false),
         }
@@ -202,73 +193,20 @@ impl Store<'_, '_> {
         Ok(false)
     }
 
-    /// If the event that scheduled the work is damaged, so is the row: the next claim finds
-    /// out, and the instance is suspended.
     fn insert_row(&self, instance: &Instance, session: SessionId, inline: &InlineItem) -> Step<()> {
-        let key = RowKey {
-            instance_key: instance.key,
-            execution_id: instance.execution_id,
-            event_id: inline.event_id,
-        };
-        let item = match self.recorded_item(key, inline.number) {
-            Ok(item) => item,
-            Err(Fault::Refused(ProviderError::Damaged { .. })) => None,
-            Err(fault) => return Err(fault),
-        };
-        let since_ms = item.as_ref().map_or(0, |item| item.scheduled_at_ms);
-        let bytes = item.as_ref().map(item_bytes).transpose()?;
-        let [instance_key, execution_id, event_id] = key.parameters();
-        self.run(
-            sql::WORK_INSERT,
-            params![
-                instance_key,
-                execution_id,
-                event_id,
-                inline.queue,
-                holder(session),
-                int(inline.token),
-                int(since_ms),
-                int(inline.token),
-                bytes.unwrap_or_default(),
-            ],
-        )?;
-        Ok(())
-    }
-
-    /// A work item as the event that scheduled it says.
-    pub(super) fn recorded_item(&self, key: RowKey, number: Option<u64>) -> Step<Option<WorkItem>> {
-        let mut statement = self.statement(sql::HISTORY_ENTRY)?;
-        let bytes: Option<Vec<u8>> = statement
-            .query_row(key.parameters(), |row| row.get(0))
-            .optional()?;
-        let Some(bytes) = bytes else {
-            return Ok(None);
-        };
-        let instance = self.id_of(key.instance_key)?;
-        let (execution_id, event_id) = (key.execution_id, key.event_id);
-        let what = format_args!("`{instance}`, execution {execution_id}, event {event_id}");
-        let entry = decode_entry(&bytes).map_err(|error| damaged(what, &error))?;
-        let Event::ActivityScheduled {
-            name,
-            input,
-            options,
-            ..
-        } = entry.event
-        else {
-            return Ok(None);
-        };
-        Ok(Some(WorkItem {
-            key: WorkKey {
-                instance,
-                execution_id,
-                event_id,
+        let source = SourceEvent::new(instance.execution_id, inline.event_id);
+        self.insert_work(&NewRow {
+            key: RowKey::new(instance.key, source),
+            number: inline.number,
+            queue: &inline.queue,
+            holder: holder(session),
+            token: inline.token,
+            since: ReadySince {
+                at_ms: self.state.now_ms,
+                number: inline.token,
             },
-            number,
-            name,
-            input,
-            options,
-            scheduled_at_ms: entry.recorded_at_ms,
-        }))
+        })?;
+        Ok(())
     }
 }
 
@@ -287,7 +225,7 @@ mod tests {
         InlineItem {
             event_id: EventId::new(number + 1),
             token: u64::MAX,
-            number: (number > 0).then_some(number),
+            number,
             queue: queue.into(),
         }
     }

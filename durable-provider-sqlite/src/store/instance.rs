@@ -1,6 +1,6 @@
 //! The row of an instance: who holds it, whether it is ready, and its inbox.
 
-use durable_core::provider::{CommitId, Lease, SessionId, StatusKind};
+use durable_core::provider::{Change, CommitId, Lease, SessionId, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -10,7 +10,6 @@ use crate::codec::{status_kind, status_number};
 use crate::error::Step;
 use crate::number::{count, int, uint};
 use crate::sql;
-use crate::wake::Topic;
 
 /// The place of something among all that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,6 +143,12 @@ impl Store<'_, '_> {
         Ok(())
     }
 
+    /// The instance changes now, and not before something of it was recorded.
+    pub(super) fn touch(&self, instance: &mut Instance, recorded_ms: u64) {
+        let not_before_ms = recorded_ms.max(instance.updated_at_ms);
+        instance.updated_at_ms = self.state.now_ms.max(not_before_ms);
+    }
+
     /// The place of something that becomes ready now, or at a later time.
     pub(super) fn ready_from(&mut self, not_before_ms: u64) -> ReadySince {
         ReadySince {
@@ -180,8 +185,8 @@ impl Store<'_, '_> {
             instance.ready = Some(self.ready_from(not_before_ms));
         }
         self.note(match instance.session {
-            Some(session) => Topic::Session(session),
-            None => Topic::FreeInstances,
+            Some(session) => Change::Session(session),
+            None => Change::FreeInstances,
         });
         is_new
     }

@@ -15,24 +15,23 @@ mod inline_work;
 mod instance;
 mod purge;
 mod session;
+mod settle;
 mod state;
 mod statements;
 mod timer;
 mod work;
 
 use durable_core::InstanceId;
-use durable_core::provider::SessionId;
+use durable_core::provider::{Change, SessionId};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::Step;
 use crate::number::int;
 use crate::sql;
-use crate::wake::Topic;
 use statements::TakenStatement;
 
 pub(crate) use state::WriterState;
 pub(crate) use statements::Statements;
-pub(crate) use work::result_message;
 
 /// The store within a transaction.
 #[derive(Debug)]
@@ -42,16 +41,15 @@ pub(crate) struct Store<'a, 'c> {
 }
 
 impl<'c> Store<'_, 'c> {
-    /// Moves the store's clock, never backwards, and ends the sessions whose
-    /// heartbeat is late by it.
-    pub(crate) fn advance_to(&mut self, now_ms: u64) -> Step<()> {
-        self.state.now_ms = self.state.now_ms.max(now_ms);
+    /// Reads the clock, and ends the sessions whose heartbeat is late by it.
+    pub(crate) fn read_clock(&mut self) -> Step<()> {
+        self.state.read_clock();
         self.end_late_sessions()
     }
 
-    /// Remembers a change, for the waiters of its topic.
-    fn note(&mut self, topic: Topic) {
-        self.state.note(topic);
+    /// Remembers a change, for the callers that wait for it.
+    fn note(&mut self, change: Change) {
+        self.state.note(change);
     }
 
     fn statement(&self, text: &'static str) -> Step<TakenStatement<'_, 'c>> {

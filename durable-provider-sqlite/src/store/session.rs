@@ -1,6 +1,8 @@
 //! Sessions: their heartbeats, and what becomes of their leases.
 
-use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
+use durable_core::provider::{
+    Change, ProviderError, SessionId, SessionOptions, SessionReport, SourceEvent, WorkKey,
+};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
@@ -9,7 +11,6 @@ use super::{Store, holder};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::wake::Topic;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,16 +59,14 @@ impl Store<'_, '_> {
         let mut statement = self.statement(sql::WORK_CANCELLED)?;
         let cancelled = statement.query_map([holder(id)], |row| {
             let instance: String = row.get(0)?;
-            Ok(WorkKey {
-                instance: InstanceId::from(instance),
-                execution_id: ExecutionId::new(uint(row.get(1)?)),
-                event_id: EventId::new(uint(row.get(2)?)),
-            })
+            let execution_id = ExecutionId::new(uint(row.get(1)?));
+            let event_id = EventId::new(uint(row.get(2)?));
+            let source = SourceEvent::new(execution_id, event_id);
+            Ok(WorkKey::new(InstanceId::from(instance), source))
         })?;
-        Ok(SessionReport {
-            now_ms,
-            cancelled_work: cancelled.collect::<Result<_, _>>()?,
-        })
+        let mut report = SessionReport::default();
+        report.cancelled_work = cancelled.collect::<Result<_, _>>()?;
+        Ok(report)
     }
 
     pub(crate) fn close_session(&mut self, id: SessionId) -> Step<()> {
@@ -116,7 +115,7 @@ impl Store<'_, '_> {
             }
         }
         self.free_work_held_by(id, has_crashed)?;
-        self.note(Topic::Session(id));
+        self.note(Change::Session(id));
         if let Some(locks) = &mut self.state.locks {
             locks.remove(id);
         }

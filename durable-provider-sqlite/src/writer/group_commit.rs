@@ -19,12 +19,13 @@ use super::failed::Failed;
 use super::guard::{Guard, Stepped};
 use super::job::{BoxedJob, Outlives};
 use super::other_processes::OtherProcesses;
+use crate::clock::StoreClock;
 use crate::connection;
 use crate::lock::SessionLocks;
 use crate::options::{Durability, SqliteOptions};
 use crate::statistics::Counters;
 use crate::store::{Statements, Store, WriterState};
-use crate::wake::Board;
+use crate::wake::Wakeups;
 
 /// The writer of one store.
 #[derive(Debug)]
@@ -33,8 +34,7 @@ pub(crate) struct GroupCommit {
     /// None while the connection is not to be trusted.
     connection: Option<Connection>,
     state: WriterState,
-    board: Arc<Board>,
-    counters: Arc<Counters>,
+    shared: SharedParts,
     others: OtherProcesses,
     /// None for a store in memory.
     file: Option<DatabaseFile>,
@@ -42,48 +42,61 @@ pub(crate) struct GroupCommit {
     outlives: Outlives,
 }
 
+/// What the writer shares with the handles of its store.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedParts {
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) wakeups: Arc<Wakeups>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl SharedParts {
+    pub(crate) fn new(options: &SqliteOptions) -> Self {
+        Self {
+            clock: Arc::new(StoreClock::new(Arc::clone(&options.clock))),
+            wakeups: Arc::default(),
+            counters: Arc::default(),
+        }
+    }
+}
+
 impl GroupCommit {
     /// Opens the store in a file, and expires the sessions of dead processes.
     pub(crate) fn open(
         path: &Path,
-        options: SqliteOptions,
-        board: Arc<Board>,
-        counters: Arc<Counters>,
+        options: &SqliteOptions,
+        shared: SharedParts,
     ) -> Result<Self, ProviderError> {
-        let connection = connection::open_writer(path, &options)?;
-        let file = DatabaseFile::new(path, &options);
-        let state = WriterState::new(&options, Some(SessionLocks::new(path)));
-        Self::start(connection, state, Some(file), options, board, counters)
+        let connection = connection::open_writer(path, options)?;
+        let file = DatabaseFile::new(path, options);
+        let locks = SessionLocks::new(path);
+        Self::start(connection, Some((file, locks)), options, shared)
     }
 
     /// Opens a store in memory.
     pub(crate) fn open_in_memory(
-        options: SqliteOptions,
-        board: Arc<Board>,
-        counters: Arc<Counters>,
+        options: &SqliteOptions,
+        shared: SharedParts,
     ) -> Result<Self, ProviderError> {
-        let connection = connection::open_in_memory(&options)?;
-        let state = WriterState::new(&options, None);
-        Self::start(connection, state, None, options, board, counters)
+        let connection = connection::open_in_memory(options)?;
+        Self::start(connection, None, options, shared)
     }
 
     fn start(
         connection: Connection,
-        state: WriterState,
-        file: Option<DatabaseFile>,
-        options: SqliteOptions,
-        board: Arc<Board>,
-        counters: Arc<Counters>,
+        file: Option<(DatabaseFile, SessionLocks)>,
+        options: &SqliteOptions,
+        shared: SharedParts,
     ) -> Result<Self, ProviderError> {
+        let (file, locks) = file.unzip();
         let mut writer = Self {
-            options,
             connection: Some(connection),
-            state,
-            board,
-            counters,
+            state: WriterState::new(options, Arc::clone(&shared.clock), locks),
+            shared,
             others: OtherProcesses::new(options.poll_interval),
             file,
             outlives: Outlives::PowerCut,
+            options: options.clone(),
         };
         writer.run_checked(&mut [])?;
         Ok(writer)
@@ -97,7 +110,7 @@ impl GroupCommit {
     /// Runs a group of requests in one transaction. They are to be answered now; the
     /// error is for all that were not refused for themselves.
     pub(crate) fn run(&mut self, jobs: &mut [BoxedJob]) -> Result<(), ProviderError> {
-        self.counters.add_requests(jobs.len());
+        self.shared.counters.add_requests(jobs.len());
         self.run_checked(jobs)
     }
 
@@ -150,8 +163,8 @@ impl GroupCommit {
         let result = self.set_synchronous(&connection, outlives.unwrap_or(Outlives::PowerCut));
         let result = result.and_then(|()| {
             let statements = Statements::on(&connection);
-            self.begin(&statements)?;
             let changes = connection.total_changes();
+            self.begin(&statements)?;
             self.steps(&statements, jobs)?;
             self.commit(&connection, changes)
         });
@@ -198,15 +211,18 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Begins a transaction and catches up with what other processes did.
+    /// Begins a transaction, catches up with what other processes did, and reads the clock:
+    /// the requests of a group all happen at one time.
     fn begin(&mut self, statements: &Statements<'_>) -> Result<(), Failed> {
         let connection = statements.connection;
         self.state.turns = 0;
-        self.state.forget_notes_after(0);
+        self.state.forget_changes_after(0);
         busy::retry(self.options.busy_timeout, || {
             execute(connection, "BEGIN IMMEDIATE")
         })?;
-        self.others.catch_up(connection, &mut self.state)?;
+        let state = &mut self.state;
+        self.others.catch_up(connection, state)?;
+        Store { statements, state }.read_clock()?;
         self.others
             .expire_dead_sessions(statements, &mut self.state)?;
         Ok(())
@@ -248,9 +264,6 @@ impl GroupCommit {
         guard: Guard,
     ) -> Result<Stepped, Failed> {
         let (connection, state) = (statements.connection, &mut self.state);
-        if let Some(now_ms) = job.now_ms() {
-            Store { statements, state }.advance_to(now_ms)?;
-        }
         let (noted, turns) = (state.noted(), state.turns);
         let changes = connection.total_changes();
         guard.begin(connection)?;
@@ -266,7 +279,7 @@ impl GroupCommit {
             return Ok(Stepped::HalfWay);
         }
         guard.undo(connection)?;
-        state.forget_notes_after(noted);
+        state.forget_changes_after(noted);
         state.turns = turns;
         state.forget_rows();
         state.reload(connection)?;
@@ -288,8 +301,8 @@ impl GroupCommit {
         if !has_changed {
             return Ok(());
         }
-        self.counters.add_transaction();
-        self.counters.add_turns(self.state.turns);
+        self.shared.counters.add_transaction();
+        self.shared.counters.add_turns(self.state.turns);
         if let Some(file) = &mut self.file {
             file.check().map_err(|error| Failed {
                 error,
@@ -307,10 +320,10 @@ impl GroupCommit {
     fn publish(&mut self) {
         if self.state.sessions_changed {
             self.state.sessions_changed = false;
-            self.board.set_sessions(self.state.live_sessions());
+            self.shared.wakeups.set_sessions(self.state.live_sessions());
         }
-        let (notes, version) = self.state.take_notes();
-        self.board.publish(notes, version);
+        let (changes, version) = self.state.take_changes();
+        self.shared.wakeups.publish(changes, version);
     }
 }
 
@@ -333,18 +346,18 @@ pub(super) fn execute(connection: &Connection, text: &str) -> rusqlite::Result<(
 
 #[cfg(test)]
 mod tests {
-    use durable_core::provider::{IdReuse, MessageBody, StartInstance, StartOutcome};
+    use durable_core::provider::{IdReuse, Message, MessageBody, StartInstance, StartOutcome};
     use durable_core::{InstanceId, Limits};
     use tokio::sync::oneshot;
 
     use super::super::job::job;
     use super::*;
     use crate::error::Fault;
-    use crate::turn::StartRequest;
+    use crate::turn::PreparedStart;
 
     fn open(path: &Path) -> GroupCommit {
         let options = SqliteOptions::default();
-        GroupCommit::open(path, options, Arc::default(), Arc::default()).unwrap()
+        GroupCommit::open(path, &options, SharedParts::new(&options)).unwrap()
     }
 
     type PendingStart = oneshot::Receiver<Result<StartOutcome, ProviderError>>;
@@ -352,18 +365,11 @@ mod tests {
     /// A start with an input of this size.
     fn start_job(id: &str, bytes: usize) -> (BoxedJob, PendingStart) {
         let id = InstanceId::from(id);
-        let message = durable_core::provider::Message {
-            message_id: "s".into(),
-            body: MessageBody::Start(StartInstance {
-                name: "fulfil".into(),
-                version: None,
-                input: "x".repeat(bytes).into(),
-                parent: None,
-            }),
-        };
-        let request = StartRequest::new(&id, message, Limits::default()).unwrap();
-        job(Some(1), Outlives::PowerCut, move |store| {
-            store.start(&id, &request, IdReuse::Refuse)
+        let start = StartInstance::new("fulfil".into(), "x".repeat(bytes).into());
+        let message = Message::new("s".into(), MessageBody::Start(start));
+        let start = PreparedStart::new(&id, message, &Limits::default()).unwrap();
+        job(Outlives::PowerCut, move |store| {
+            store.start(&id, start.request(), IdReuse::Refuse)
         })
     }
 
@@ -433,7 +439,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = open(&directory.path().join("a.db"));
         let refused = || Fault::Refused(closed());
-        let (bad, mut answer) = job::<()>(None, Outlives::PowerCut, move |store| {
+        let (bad, mut answer) = job::<()>(Outlives::PowerCut, move |store| {
             store
                 .statements
                 .connection
@@ -451,7 +457,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = open(&directory.path().join("a.db"));
         let group = ["first", "second"].map(|id| start_job(id, 1));
-        let (bad, mut refused) = job::<()>(None, Outlives::PowerCut, |store| {
+        let (bad, mut refused) = job::<()>(Outlives::PowerCut, |store| {
             store
                 .statements
                 .connection

@@ -4,22 +4,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use durable_core::provider::ProviderError;
+use durable_core::provider::{Change, ProviderError};
 
-use crate::wake::{Board, Topic};
+use crate::wake::Wakeups;
 
 /// Whether the writer of a store has panicked.
 #[derive(Debug)]
 pub(crate) struct WriterHealth {
     has_panicked: AtomicBool,
-    board: Arc<Board>,
+    wakeups: Arc<Wakeups>,
 }
 
 impl WriterHealth {
-    pub(crate) fn new(board: Arc<Board>) -> Self {
+    pub(crate) fn new(wakeups: Arc<Wakeups>) -> Self {
         Self {
             has_panicked: AtomicBool::new(false),
-            board,
+            wakeups,
         }
     }
 
@@ -60,8 +60,8 @@ impl Drop for PanicWatch {
         }
         self.health.has_panicked.store(true, Ordering::Release);
         // Callers that wait for a change look again, and are refused.
-        let board = &self.health.board;
-        board.publish(vec![(Topic::Elsewhere, u64::MAX)], u64::MAX);
+        let everything = (Change::Everything, u64::MAX);
+        self.health.wakeups.publish(vec![everything], u64::MAX);
     }
 }
 

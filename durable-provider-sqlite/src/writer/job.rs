@@ -20,9 +20,6 @@ pub(crate) enum Outlives {
 
 /// A request that the writer can run without knowing what it answers.
 pub(crate) trait Job: Send {
-    /// The caller's time, if the request carries it.
-    fn now_ms(&self) -> Option<u64>;
-
     /// What its changes must outlive.
     fn outlives(&self) -> Outlives;
 
@@ -47,13 +44,11 @@ impl fmt::Debug for dyn Job {
 
 /// A request and where its answer will be.
 pub(crate) fn job<T: Send + 'static>(
-    now_ms: Option<u64>,
     outlives: Outlives,
     step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
 ) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
     let (reply, answer) = oneshot::channel();
     let call = Call {
-        now_ms,
         outlives,
         step,
         result: None,
@@ -63,7 +58,6 @@ pub(crate) fn job<T: Send + 'static>(
 }
 
 struct Call<F, T> {
-    now_ms: Option<u64>,
     outlives: Outlives,
     step: F,
     result: Option<Result<T, ProviderError>>,
@@ -75,10 +69,6 @@ where
     F: FnMut(&mut Store<'_, '_>) -> Step<T> + Send,
     T: Send,
 {
-    fn now_ms(&self) -> Option<u64> {
-        self.now_ms
-    }
-
     fn outlives(&self) -> Outlives {
         self.outlives
     }

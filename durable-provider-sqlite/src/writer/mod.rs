@@ -27,7 +27,7 @@ mod reply_tasks;
 mod thread;
 mod wal_preallocate;
 
-pub(crate) use group_commit::{GroupCommit, closed};
+pub(crate) use group_commit::{GroupCommit, SharedParts, closed};
 pub(crate) use health::WriterHealth;
 pub(crate) use job::{BoxedJob, Outlives, job};
 pub(crate) use reply_tasks::ReplyTasks;

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use durable_core::provider::Change;
 use rusqlite::Connection;
 
 use crate::error::Step;
 use crate::store::{Statements, Store, WriterState};
-use crate::wake::Topic;
 
 /// What the writer knows of other processes.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl OtherProcesses {
         if self.data_version != Some(version) {
             state.reload(connection)?;
             state.forget_rows();
-            state.note(Topic::Elsewhere);
+            state.note(Change::Everything);
             self.data_version = Some(version);
         }
         Ok(())

@@ -87,10 +87,6 @@ mod tests {
     struct Witness(Sender<ThreadId>);
 
     impl Job for Witness {
-        fn now_ms(&self) -> Option<u64> {
-            None
-        }
-
         fn outlives(&self) -> Outlives {
             Outlives::PowerCut
         }
@@ -127,7 +123,7 @@ mod tests {
         seen
     }
 
-    /// Sends replys until the reply task delivers one, as it does once it runs.
+    /// Sends replies until the reply task delivers one, as it does once it runs.
     fn until_drained(router: &mut ReplyRouter, queue: &Arc<ReplyQueue>) {
         while send(router, queue).recv().unwrap() == thread::current().id() {
             thread::yield_now();

@@ -15,7 +15,7 @@ use super::health::{WriterHealth, writer_panicked};
 use super::job::BoxedJob;
 use super::reply::{Reply, ReplyQueue, ReplyRouter};
 use crate::options::SqliteOptions;
-use crate::wake::Board;
+use crate::wake::Wakeups;
 
 /// What the thread is sent.
 enum Order {
@@ -37,16 +37,16 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn spawn(
         group_commit: GroupCommit,
-        options: SqliteOptions,
-        board: Arc<Board>,
+        options: &SqliteOptions,
+        wakeups: Arc<Wakeups>,
         health: &Arc<WriterHealth>,
     ) -> Result<Self, ProviderError> {
         let (orders, received) = mpsc::channel();
-        let watch = health.watch();
+        let (watch, options) = (health.watch(), options.clone());
         let thread = std::thread::Builder::new()
             .name("durable-sqlite-writer".into())
             .spawn(move || {
-                serve(group_commit, &options, &board, &received);
+                serve(group_commit, &options, &wakeups, &received);
                 watch.finish();
             })
             .map_err(|error| ProviderError::Unavailable {
@@ -92,12 +92,12 @@ impl Drop for Writer {
 fn serve(
     mut group_commit: GroupCommit,
     options: &SqliteOptions,
-    board: &Board,
+    wakeups: &Wakeups,
     orders: &Receiver<Order>,
 ) {
     let mut router = ReplyRouter::default();
     loop {
-        let first = match next(options, board, orders, &mut router) {
+        let first = match next(options, wakeups, orders, &mut router) {
             Ok(first) => first,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
@@ -127,7 +127,7 @@ fn serve(
 /// Waits for something to do; without a timeout, unless a caller waits for a change.
 fn next(
     options: &SqliteOptions,
-    board: &Board,
+    wakeups: &Wakeups,
     orders: &Receiver<Order>,
     router: &mut ReplyRouter,
 ) -> Result<Order, RecvTimeoutError> {
@@ -137,7 +137,7 @@ fn next(
             order => return order,
         }
     }
-    if board.has_waiters() {
+    if wakeups.has_waiters() {
         orders.recv_timeout(options.poll_interval)
     } else {
         orders.recv().map_err(RecvTimeoutError::from)

@@ -139,29 +139,20 @@ async fn check(place: &Place, acknowledged: &Acknowledged) {
         assert_eq!(record.status, expected, "the result of {id}");
     }
     check_events(&provider, acknowledged).await;
-    let session = provider.open_session(SessionOptions::default(), now_ms());
+    let session = provider.open_session(SessionOptions::default());
     let session = session.await.unwrap();
-    let ready = provider
-        .fetch_instances(session, 10_000, now_ms())
-        .await
-        .unwrap();
+    let ready = provider.fetch_instances(session, 10_000).await.unwrap();
     assert_eq!(ready.next_due_ms, None, "a dead process holds nothing");
-    let work = provider
-        .fetch_work(session, &[None], 10_000, now_ms())
-        .await
-        .unwrap();
+    let work = provider.fetch_work(session, &[None], 10_000).await.unwrap();
     assert_eq!(work.next_due_ms, None, "a dead process holds no work");
-    provider.close_session(session, now_ms()).await.unwrap();
+    provider.close_session(session).await.unwrap();
 }
 
 /// An event that was acknowledged is in a history, or in an inbox that a session gets.
 async fn check_events(provider: &SqliteProvider, acknowledged: &Acknowledged) {
-    let session = provider.open_session(SessionOptions::default(), now_ms());
+    let session = provider.open_session(SessionOptions::default());
     let session = session.await.unwrap();
-    let ready = provider
-        .fetch_instances(session, 10_000, now_ms())
-        .await
-        .unwrap();
+    let ready = provider.fetch_instances(session, 10_000).await.unwrap();
     for id in &acknowledged.raised {
         let record = provider.instance(id).await.unwrap().unwrap();
         let entries = history(provider, id, record.execution_id).await;
@@ -177,7 +168,7 @@ async fn check_events(provider: &SqliteProvider, acknowledged: &Acknowledged) {
         let is_waiting = messages.any(|queued| queued.message.message_id == go.as_str());
         assert!(is_recorded || is_waiting, "the event of {id}");
     }
-    provider.close_session(session, now_ms()).await.unwrap();
+    provider.close_session(session).await.unwrap();
 }
 
 /// In the end all instances finish, without anybody waiting for a heartbeat bound.
@@ -227,9 +218,4 @@ fn a_child_that_works_until_it_is_killed() {
             });
         }
     });
-}
-
-fn now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.unwrap().as_millis() as u64
 }

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::ExecutionId;
@@ -116,19 +117,9 @@ impl Disk {
 
 /// Starts an instance; answers in which execution.
 async fn start(provider: &SqliteProvider, id: &str) -> Result<ExecutionId, ProviderError> {
-    let start = StartInstance {
-        name: "nobody-runs-it".into(),
-        version: None,
-        input: "1".into(),
-        parent: None,
-    };
-    let message = Message {
-        message_id: format!("start-{id}").into(),
-        body: MessageBody::Start(start),
-    };
-    let outcome = provider
-        .start(&id.into(), message, IdReuse::Refuse, 1)
-        .await?;
+    let start = StartInstance::new("nobody-runs-it".into(), "1".into());
+    let message = Message::new(format!("start-{id}").into(), MessageBody::Start(start));
+    let outcome = provider.start(&id.into(), message, IdReuse::Refuse).await?;
     match outcome {
         StartOutcome::Started { execution_id, .. } => Ok(execution_id),
         other => panic!("{other:?}"),
@@ -177,17 +168,17 @@ async fn child_that_claims_an_instance() {
         return;
     };
     let provider = disk.open();
-    let session = provider.open_session(SessionOptions::default(), 1);
+    let session = provider.open_session(SessionOptions::default());
     let session = session.await.unwrap();
     assert_eq!(start(&provider, "held").await, started());
     disk.fail("sync");
-    let ready = provider.fetch_instances(session, 9, 1).await.unwrap();
-    provider.heartbeat(session, 1).await.unwrap();
-    let turn = TurnBuilder::new(&ready.instances[0], 1)
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
+    provider.heartbeat(session).await.unwrap();
+    let turn = TurnBuilder::new(&ready.instances[0], provider.now_ms())
         .consuming(&ready.instances[0].messages)
         .started()
         .build();
-    let answer = provider.commit(vec![turn]).await.remove(0);
+    let answer = provider.commit(Arc::new(turn)).await;
     assert!(
         matches!(answer, Err(ProviderError::Unknown { .. })),
         "{answer:?}"

@@ -17,7 +17,7 @@ use crate::support::{COUNT, GATED, GO, Place, audit, node};
 async fn start(provider: &SqliteProvider, id: &str) -> Result<(), ProviderError> {
     let message_id = format!("start-{}", id.get(..9).unwrap_or(id));
     let (id, message) = (id.into(), start_message(message_id));
-    let started = provider.start(&id, message, IdReuse::Refuse, 1_000);
+    let started = provider.start(&id, message, IdReuse::Refuse);
     started.await.map(drop)
 }
 
@@ -103,10 +103,10 @@ async fn a_damaged_message_stops_its_instance_and_no_other() {
     let flip = "UPDATE inbox SET message = CAST(x'7f' || substr(message, 2) AS BLOB) WHERE message_id = 'start-damaged'";
     assert_eq!(place.raw().execute(flip, []).unwrap(), 1);
     let session = provider
-        .open_session(SessionOptions::default(), 1_000)
+        .open_session(SessionOptions::default())
         .await
         .unwrap();
-    let ready = provider.fetch_instances(session, 9, 1_000).await.unwrap();
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
     assert_eq!(ready.instances.len(), 1);
     assert_eq!(ready.instances[0].lease.instance, "sound");
     let record = provider.instance(&"damaged".into()).await.unwrap().unwrap();
@@ -117,29 +117,26 @@ async fn a_damaged_message_stops_its_instance_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_damaged_work_item_is_not_claimed_and_its_instance_is_suspended() {
+async fn work_whose_event_is_damaged_is_not_claimed_and_its_instance_is_suspended() {
     let place = Place::new();
     let provider = place.open();
     let session = provider
-        .open_session(SessionOptions::default(), 1_000)
+        .open_session(SessionOptions::default())
         .await
         .unwrap();
     for id in ["damaged", "sound"] {
         start(&provider, id).await.unwrap();
     }
-    let ready = provider.fetch_instances(session, 9, 1_000).await.unwrap();
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
     for ready in &ready.instances {
-        let turn = TurnBuilder::new(ready, 1_000).consuming(&ready.messages);
+        let turn = TurnBuilder::new(ready, provider.now_ms()).consuming(&ready.messages);
         let turn = turn.started().activity("charge").build();
-        let outcome = provider.commit(vec![turn]).await.remove(0);
+        let outcome = provider.commit(Arc::new(turn)).await;
         assert!(matches!(outcome, Ok(CommitOutcome::Done(_))));
     }
-    let flip = "UPDATE work SET item = CAST(x'7f' || substr(item, 2) AS BLOB) WHERE instance_key = (SELECT key FROM record WHERE id = 'damaged')";
+    let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";
     assert_eq!(place.raw().execute(flip, []).unwrap(), 1);
-    let batch = provider
-        .fetch_work(session, &[None], 9, 1_000)
-        .await
-        .unwrap();
+    let batch = provider.fetch_work(session, &[None], 9).await.unwrap();
     assert_eq!(batch.work.len(), 1);
     assert_eq!(batch.work[0].lease.key.instance, "sound");
     let record = provider.instance(&"damaged".into()).await.unwrap().unwrap();
@@ -224,18 +221,13 @@ async fn a_payload_at_the_limit_is_stored_and_one_over_it_writes_nothing() {
         ..Limits::default()
     });
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
-    let message = |bytes: usize| Message {
-        message_id: format!("start-{bytes}").into(),
-        body: MessageBody::Start(StartInstance {
-            name: "fulfil".into(),
-            version: None,
-            input: "x".repeat(bytes).into(),
-            parent: None,
-        }),
+    let message = |bytes: usize| {
+        let start = StartInstance::new("fulfil".into(), "x".repeat(bytes).into());
+        Message::new(format!("start-{bytes}").into(), MessageBody::Start(start))
     };
     let before = provider.statistics();
     let id = InstanceId::from("b");
-    let over = provider.start(&id, message(100_001), IdReuse::Refuse, 1);
+    let over = provider.start(&id, message(100_001), IdReuse::Refuse);
     let expected = LimitError::PayloadTooLarge {
         what: "input",
         bytes: 100_001,
@@ -245,17 +237,17 @@ async fn a_payload_at_the_limit_is_stored_and_one_over_it_writes_nothing() {
     assert_eq!(provider.statistics(), before);
 
     let _ = provider
-        .start(&"a".into(), message(100_000), IdReuse::Refuse, 1)
+        .start(&"a".into(), message(100_000), IdReuse::Refuse)
         .await
         .unwrap();
     drop(provider);
     let provider = place.open();
     let session = provider
-        .open_session(SessionOptions::default(), 1)
+        .open_session(SessionOptions::default())
         .await
         .unwrap();
     let mut ready = provider
-        .fetch_instances(session, 9, 1)
+        .fetch_instances(session, 9)
         .await
         .unwrap()
         .instances;
@@ -308,10 +300,7 @@ async fn hostile_names_are_names() {
     expected.sort();
     assert_eq!(listed, expected);
     for prefix in ["%", "a\0", "'", "_"] {
-        let filter = InstanceFilter {
-            id_prefix: Some(prefix.into()),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().id_prefix(prefix);
         let found = provider
             .instances(&filter, None, 99)
             .await

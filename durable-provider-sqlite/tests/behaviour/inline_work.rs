@@ -3,12 +3,16 @@
 //! What the contract says of such work is checked by the conformance suite and the
 //! model, which claim in their commits, too. Here is what the file says.
 
+use std::sync::Arc;
+
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, IdReuse, InstanceStatus, Provider, ProviderError,
-    SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, IdReuse, InstanceStatus, NewWork,
+    Provider, ProviderError, SessionId, SessionOptions, SettleOutcome, SourceEvent, TurnCommit,
+    WorkItem, WorkResult, WorkSettlement,
 };
+use durable_core::{ActivityOptions, Event, EventId, HistoryEntry};
 use durable_provider_sqlite::SqliteProvider;
-use durable_testkit::{TurnBuilder, start_message};
+use durable_testkit::{ManualClock, TurnBuilder, start_message};
 
 use crate::support::{Place, audit};
 
@@ -18,6 +22,7 @@ const LATE_MS: u64 = 100_000;
 
 struct HeldStore {
     place: Place,
+    clock: ManualClock,
     provider: SqliteProvider,
     session: SessionId,
 }
@@ -25,10 +30,12 @@ struct HeldStore {
 impl HeldStore {
     async fn new() -> Self {
         let place = Place::new();
-        let provider = place.open();
-        let session = open_session(&provider, NOW_MS).await;
+        let clock = ManualClock::starting_at(NOW_MS);
+        let provider = place.open_at(clock.clone());
+        let session = open_session(&provider).await;
         Self {
             place,
+            clock,
             provider,
             session,
         }
@@ -44,9 +51,9 @@ impl HeldStore {
 
     async fn first_turn(&self, id: &str, activities: usize) -> TurnCommit {
         let (id, message) = (id.into(), start_message(format!("start-{id}")));
-        let started = self.provider.start(&id, message, IdReuse::Refuse, NOW_MS);
+        let started = self.provider.start(&id, message, IdReuse::Refuse);
         started.await.map(drop).unwrap();
-        let ready = self.provider.fetch_instances(self.session, 9, NOW_MS);
+        let ready = self.provider.fetch_instances(self.session, 9);
         let ready = ready.await.unwrap().instances.remove(0);
         let mut turn = TurnBuilder::new(&ready, NOW_MS)
             .consuming(&ready.messages)
@@ -58,7 +65,7 @@ impl HeldStore {
     }
 
     async fn commit(&self, turn: &TurnCommit) -> Committed {
-        match self.provider.commit(vec![turn.clone()]).await.remove(0) {
+        match self.provider.commit(Arc::new(turn.clone())).await {
             Ok(CommitOutcome::Done(committed)) => committed,
             other => panic!("{other:?}"),
         }
@@ -72,8 +79,9 @@ impl HeldStore {
 
     /// All work that a new session gets after the one that held everything is late.
     async fn found_by_another(&self) -> Vec<ClaimedWork> {
-        let session = open_session(&self.provider, LATE_MS).await;
-        let work = self.provider.fetch_work(session, &[None], 99, LATE_MS);
+        self.clock.set(LATE_MS);
+        let session = open_session(&self.provider).await;
+        let work = self.provider.fetch_work(session, &[None], 99);
         work.await.unwrap().work
     }
 
@@ -83,9 +91,15 @@ impl HeldStore {
     }
 }
 
-async fn open_session(provider: &SqliteProvider, now_ms: u64) -> SessionId {
-    let session = provider.open_session(SessionOptions::default(), now_ms);
+async fn open_session(provider: &SqliteProvider) -> SessionId {
+    let session = provider.open_session(SessionOptions::default());
     session.await.unwrap()
+}
+
+/// The work that a turn adds.
+fn items(turn: &TurnCommit) -> Vec<WorkItem> {
+    let items = turn.new_work.iter().map(|new| turn.work_item(*new));
+    items.collect::<Option<_>>().unwrap()
 }
 
 #[tokio::test]
@@ -101,7 +115,7 @@ async fn steps_that_the_holder_runs_write_no_row_of_work() {
             .claiming(1)
             .build();
         claimed = store.commit(&turn).await.claimed;
-        assert_eq!(claimed[0].item, turn.new_work[0]);
+        assert_eq!(claimed[0].item, items(&turn)[0]);
     }
     let last = TurnBuilder::after(&turn, NOW_MS)
         .finishing_work(&claimed[0].lease.key, "1")
@@ -123,8 +137,9 @@ async fn work_of_a_holder_that_died_is_found_as_it_was_scheduled() {
         .build();
     store.commit(&next).await;
     let found = store.found_by_another().await;
-    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
-    assert_eq!(items, [&turn.new_work[0], &turn.new_work[2]]);
+    let found_items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    let scheduled = items(&turn);
+    assert_eq!(found_items, [&scheduled[0], &scheduled[2]]);
     for (work, before) in found.iter().zip([&claimed[0], &claimed[2]]) {
         assert_eq!((work.attempt, work.crashes), (1, 1));
         assert!(work.lease.token > before.lease.token);
@@ -139,18 +154,49 @@ async fn more_work_than_fits_inline_has_rows() {
     let found = store.found_by_another().await;
     let mut events: Vec<_> = found.iter().map(|work| work.item.key.event_id).collect();
     events.sort_unstable();
-    let scheduled = turn.new_work.iter().map(|item| item.key.event_id);
+    let scheduled = turn.new_work.iter().map(|new| new.source.event_id);
     assert_eq!(events, scheduled.collect::<Vec<_>>());
 }
 
+/// Calls an activity in the first turn of the next execution.
+fn call_in_next_execution(turn: &mut TurnCommit) {
+    let next = turn.next_execution.as_mut().unwrap();
+    let source = SourceEvent::new(next.execution_id, EventId::new(2));
+    next.events.push(HistoryEntry {
+        recorded_at_ms: NOW_MS,
+        event: Event::ActivityScheduled {
+            event_id: source.event_id,
+            execution_id: source.execution_id,
+            name: "charge".into(),
+            input: "{}".into(),
+            options: ActivityOptions::default(),
+        },
+    });
+    turn.new_work.push(NewWork::new(source, 0));
+}
+
 #[tokio::test]
-async fn work_that_the_history_does_not_repeat_has_a_row() {
+async fn inline_work_is_that_of_the_current_execution() {
     let store = HeldStore::new().await;
-    let mut turn = store.first_turn("order", 1).await;
-    turn.new_work[0].input = "\"coded otherwise\"".into();
-    assert_eq!(store.commit(&turn).await.claimed[0].item, turn.new_work[0]);
-    assert_eq!(store.rows(), 1);
-    assert_eq!(store.found_by_another().await[0].item, turn.new_work[0]);
+    let (turn, claimed) = store.hold("order", 2).await;
+    let mut next = TurnBuilder::after(&turn, NOW_MS)
+        .finishing_work(&claimed[0].lease.key, "1")
+        .continued_as_new()
+        .keeping_the_lease()
+        .claiming(1)
+        .build();
+    call_in_next_execution(&mut next);
+    let begun = store.commit(&next).await.claimed;
+    assert_eq!(begun[0].item, items(&next)[0]);
+    assert_eq!(
+        store.rows(),
+        1,
+        "of the execution before, what is not finished"
+    );
+    let found = store.found_by_another().await;
+    let found_items: Vec<_> = found.iter().map(|work| work.item.clone()).collect();
+    let [open, begun] = [claimed[1].item.clone(), begun[0].item.clone()];
+    assert_eq!(found_items, [open, begun]);
 }
 
 #[tokio::test]
@@ -158,30 +204,26 @@ async fn a_heartbeat_and_a_retry_give_work_a_row() {
     let store = HeldStore::new().await;
     let (_, claimed) = store.hold("order", 2).await;
     let lease = &claimed[0].lease;
-    let beat = store
-        .provider
-        .heartbeat_work(lease, "\"half\"".into(), NOW_MS);
-    assert!(beat.await.unwrap());
+    let beat = store.provider.heartbeat_work(lease, "\"half\"".into());
+    assert_eq!(beat.await, Ok(HeartbeatOutcome::Kept));
     assert_eq!(store.rows(), 1);
-    let retry = WorkResult::Retry {
-        not_before_ms: NOW_MS,
-    };
-    let settlements = claimed.iter().map(|work| WorkSettlement {
-        lease: work.lease.clone(),
-        result: retry.clone(),
-    });
-    let settled = store
-        .provider
-        .settle_work(settlements.collect(), NOW_MS)
-        .await;
-    assert_eq!(settled.unwrap(), [true, true]);
-    let again = store.provider.fetch_work(store.session, &[None], 9, NOW_MS);
+    for work in &claimed {
+        let retry = WorkResult::Retry {
+            not_before_ms: NOW_MS,
+        };
+        let settlement = WorkSettlement::new(work.lease.clone(), retry);
+        let settled = store.provider.settle_work(settlement).await;
+        assert_eq!(settled, Ok(SettleOutcome::Settled));
+    }
+    let again = store.provider.fetch_work(store.session, &[None], 9);
     let again = again.await.unwrap().work;
     let told: Vec<_> = again
         .iter()
         .map(|work| (work.attempt, work.crashes, work.heartbeat.as_deref()))
         .collect();
     assert_eq!(told, [(2, 0, Some("\"half\"")), (2, 0, None)]);
+    let items: Vec<_> = again.iter().map(|work| &work.item).collect();
+    assert_eq!(items, [&claimed[0].item, &claimed[1].item]);
 }
 
 #[tokio::test]
@@ -195,14 +237,14 @@ async fn inline_work_that_cannot_be_read_stops_its_instance_and_no_other() {
         .finishing_work(&claimed[0].lease.key, "1")
         .keeping_the_lease()
         .build();
-    let refused = store.provider.commit(vec![next]).await.remove(0);
+    let refused = store.provider.commit(Arc::new(next)).await;
     let Err(ProviderError::Damaged { reason }) = refused else {
         panic!("{refused:?}");
     };
     assert!(reason.contains("`damaged`"), "{reason}");
     let found = store.found_by_another().await;
-    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
-    assert_eq!(items, [&sound.new_work[0]]);
+    let found_items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    assert_eq!(found_items, [&items(&sound)[0]]);
     let InstanceStatus::Suspended { failure } = store.status("damaged").await else {
         panic!("it is suspended");
     };
@@ -218,8 +260,8 @@ async fn work_whose_event_is_damaged_stops_its_instance_and_no_other() {
     let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";
     assert_eq!(store.place.raw().execute(flip, []).unwrap(), 1);
     let found = store.found_by_another().await;
-    let items: Vec<_> = found.iter().map(|work| &work.item).collect();
-    assert_eq!(items, [&sound.new_work[0]]);
+    let found_items: Vec<_> = found.iter().map(|work| &work.item).collect();
+    assert_eq!(found_items, [&items(&sound)[0]]);
     let InstanceStatus::Suspended { failure } = store.status("damaged").await else {
         panic!("it is suspended");
     };

@@ -17,3 +17,4 @@ mod runtime;
 #[cfg(unix)]
 mod sharing;
 mod support;
+mod written_rows;

@@ -1,11 +1,14 @@
 //! Opening a file: what it is made like, what is refused, what stays.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{IdReuse, Provider, ProviderError, SessionOptions, StartOutcome};
+use durable_core::provider::{
+    CommitOutcome, Committed, IdReuse, Provider, ProviderError, SessionOptions, StartOutcome,
+};
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{Durability, SqliteOptions, SqliteProvider};
-use durable_testkit::start_message;
+use durable_testkit::{ManualClock, TurnBuilder, start_message};
 
 use crate::support::{COUNT, Place, audit, node, records};
 
@@ -22,7 +25,7 @@ async fn everything_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     let provider = place.open();
-    let session = provider.open_session(SessionOptions::default(), 1);
+    let session = provider.open_session(SessionOptions::default());
     session.await.unwrap();
     let mut names = Vec::new();
     for file in std::fs::read_dir(place.directory()).unwrap() {
@@ -42,10 +45,10 @@ async fn a_closed_session_leaves_no_lock_file() {
     let place = Place::new();
     let provider = place.open();
     let session = provider
-        .open_session(SessionOptions::default(), 1)
+        .open_session(SessionOptions::default())
         .await
         .unwrap();
-    provider.close_session(session, 2).await.unwrap();
+    provider.close_session(session).await.unwrap();
     let files = std::fs::read_dir(place.directory()).unwrap();
     assert!(files.map(|file| file.unwrap().file_name()).all(|name| {
         let name = name.into_string().unwrap();
@@ -128,7 +131,7 @@ async fn a_preallocated_log_is_read_after_a_crash() {
     for number in 0..20_u64 {
         let id = InstanceId::from(format!("{number:02}"));
         let message = start_message(format!("start-{number}"));
-        let started = provider.start(&id, message, IdReuse::Refuse, number);
+        let started = provider.start(&id, message, IdReuse::Refuse);
         started.await.map(drop).unwrap();
         let length = std::fs::metadata(log(&place)).unwrap().len();
         assert!(length >= 1024 * 1024, "{number}: {length}");
@@ -174,8 +177,8 @@ async fn what_was_started_is_there_after_a_reopen_also_with_relaxed_durability()
         let id = InstanceId::from("a");
         let first = ExecutionId::FIRST;
         for is_new in [true, false, false] {
-            let provider = SqliteProvider::open_with(place.file(), options).unwrap();
-            let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 5);
+            let provider = SqliteProvider::open_with(place.file(), options.clone()).unwrap();
+            let started = provider.start(&id, start_message("s"), IdReuse::Refuse);
             let StartOutcome::Started { execution_id, seen } = started.await.unwrap() else {
                 panic!("it was not started");
             };
@@ -189,13 +192,29 @@ async fn what_was_started_is_there_after_a_reopen_also_with_relaxed_durability()
 #[tokio::test]
 async fn the_store_s_time_does_not_go_back_over_a_reopen() {
     let place = Place::new();
-    let provider = place.open();
+    let at = |now_ms| place.open_at(ManualClock::starting_at(now_ms));
     let id = InstanceId::from("a");
-    let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 9_000);
-    let _ = started.await.unwrap();
+    let started = at(9_000)
+        .start(&id, start_message("s"), IdReuse::Refuse)
+        .await;
+    assert!(matches!(started, Ok(StartOutcome::Started { .. })));
+    assert_eq!(at(5).now_ms(), 9_000, "a start tells the time");
+
+    let clock = ManualClock::starting_at(9_100);
+    let provider = place.open_at(clock.clone());
+    let session = provider.open_session(SessionOptions::default());
+    let ready = provider.fetch_instances(session.await.unwrap(), 1);
+    let ready = ready.await.unwrap().instances.remove(0);
+    clock.set(9_200);
+    let turn = TurnBuilder::new(&ready, 9_200).consuming(&ready.messages);
+    let turn = Arc::new(turn.started().keeping_the_lease().build());
+    let done = CommitOutcome::Done(Committed::default());
+    assert_eq!(provider.commit(turn).await, Ok(done));
+    let meta = "SELECT now_ms FROM meta";
+    let meta_ms: i64 = place.raw().query_row(meta, [], |row| row.get(0)).unwrap();
+    assert_eq!(meta_ms, 9_100, "a turn writes no row for the time");
     drop(provider);
-    let fired = place.open().fire_timers(0, 5).await.unwrap();
-    assert_eq!(fired.now_ms, 9_000);
+    assert_eq!(at(5).now_ms(), 9_200, "and tells it nevertheless");
 }
 
 #[tokio::test]
@@ -236,7 +255,7 @@ async fn the_log_is_as_long_as_what_was_written_without_preallocation() {
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
     for number in 0..20_u64 {
         let id = InstanceId::from(format!("{number}"));
-        let started = provider.start(&id, start_message("s"), IdReuse::Refuse, number);
+        let started = provider.start(&id, start_message("s"), IdReuse::Refuse);
         started.await.map(drop).unwrap();
     }
     let raw = place.raw();

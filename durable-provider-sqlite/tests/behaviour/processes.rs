@@ -7,34 +7,28 @@ use durable_core::provider::{
     IdReuse, OutgoingMessage, Provider, ProviderError, SessionOptions, WakeSeq, WakeTopic,
 };
 use durable_provider_sqlite::SqliteProvider;
-use durable_testkit::{event_message, start_message};
+use durable_testkit::{ManualClock, event_message, start_message};
 
 use crate::support::{COUNT, Place, audit, node};
 
 fn an_hour() -> SessionOptions {
-    SessionOptions {
-        node: "test".into(),
-        session_timeout_ms: 3_600_000,
-    }
+    SessionOptions::new("test").session_timeout_ms(3_600_000)
 }
 
 async fn start(provider: &SqliteProvider, id: &str) {
     let id = InstanceId::from(id);
     let message = start_message(format!("start-{id}"));
-    let _ = provider
-        .start(&id, message, IdReuse::Refuse, 1_000)
-        .await
-        .unwrap();
+    let _ = provider.start(&id, message, IdReuse::Refuse).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn news_from_another_process_comes_within_the_bound() {
     let place = Place::new();
     let (here, there) = (place.open(), place.open());
-    let session = here.open_session(an_hour(), 1_000).await.unwrap();
+    let session = here.open_session(an_hour()).await.unwrap();
     let mut worst = Duration::ZERO;
     for round in 0..5 {
-        let seen = here.fetch_instances(session, 9, 1_000).await.unwrap().seen;
+        let seen = here.fetch_instances(session, 9).await.unwrap().seen;
         let topic = WakeTopic::Instances;
         let mut wait = std::pin::pin!(here.wait(Some(session), &topic, seen));
         let early = tokio::time::timeout(Duration::from_millis(20), &mut wait).await;
@@ -46,7 +40,7 @@ async fn news_from_another_process_comes_within_the_bound() {
         let began = Instant::now();
         wait.await.unwrap();
         worst = worst.max(began.elapsed());
-        let ready = here.fetch_instances(session, 9, 1_000).await.unwrap();
+        let ready = here.fetch_instances(session, 9).await.unwrap();
         assert_eq!(ready.instances.len(), 1);
     }
     assert!(worst < Duration::from_secs(2), "{worst:?}");
@@ -56,18 +50,18 @@ async fn news_from_another_process_comes_within_the_bound() {
 async fn a_message_from_another_process_reaches_the_holder() {
     let place = Place::new();
     let (here, there) = (place.open(), place.open());
-    let session = here.open_session(an_hour(), 1_000).await.unwrap();
+    let session = here.open_session(an_hour()).await.unwrap();
     start(&here, "a").await;
-    let ready = here.fetch_instances(session, 9, 1_000).await.unwrap();
+    let ready = here.fetch_instances(session, 9).await.unwrap();
     assert_eq!(ready.instances.len(), 1);
     let outgoing = OutgoingMessage {
         target: "a".into(),
         message: event_message("m1"),
     };
-    let _ = there.send(vec![outgoing], 1_000).await.unwrap();
+    let _ = there.send(outgoing).await.unwrap();
     let wait = here.wait(Some(session), &WakeTopic::Instances, ready.seen);
     wait.await.unwrap();
-    let again = here.fetch_instances(session, 9, 1_000).await.unwrap();
+    let again = here.fetch_instances(session, 9).await.unwrap();
     assert_eq!(again.instances[0].lease, ready.instances[0].lease);
     assert_eq!(again.instances[0].messages.len(), 1);
 }
@@ -76,12 +70,12 @@ async fn a_message_from_another_process_reaches_the_holder() {
 async fn a_process_that_dies_is_noticed_by_one_that_waits() {
     let place = Place::new();
     let (living, dying) = (place.open(), place.open());
-    let heir = living.open_session(an_hour(), 1_000).await.unwrap();
-    let doomed = dying.open_session(an_hour(), 1_000).await.unwrap();
+    let heir = living.open_session(an_hour()).await.unwrap();
+    let doomed = dying.open_session(an_hour()).await.unwrap();
     start(&living, "a").await;
-    let lost = dying.fetch_instances(doomed, 9, 1_000).await.unwrap();
+    let lost = dying.fetch_instances(doomed, 9).await.unwrap();
     assert_eq!(lost.instances.len(), 1);
-    let nothing = living.fetch_instances(heir, 9, 1_000).await.unwrap();
+    let nothing = living.fetch_instances(heir, 9).await.unwrap();
     assert_eq!(nothing.instances, []);
     let began = Instant::now();
     drop(dying);
@@ -91,7 +85,7 @@ async fn a_process_that_dies_is_noticed_by_one_that_waits() {
             .wait(Some(heir), &WakeTopic::Instances, seen)
             .await
             .unwrap();
-        let ready = living.fetch_instances(heir, 9, 1_000).await.unwrap();
+        let ready = living.fetch_instances(heir, 9).await.unwrap();
         if !ready.instances.is_empty() {
             break ready;
         }
@@ -105,30 +99,30 @@ async fn a_process_that_dies_is_noticed_by_one_that_waits() {
 async fn a_session_of_a_living_process_is_left_alone() {
     let place = Place::new();
     let here = place.open();
-    let session = here.open_session(an_hour(), 1_000).await.unwrap();
+    let session = here.open_session(an_hour()).await.unwrap();
     start(&here, "a").await;
-    let held = here.fetch_instances(session, 9, 1_000).await.unwrap();
+    let held = here.fetch_instances(session, 9).await.unwrap();
     for _ in 0..3 {
         let there = place.open();
-        let other = there.open_session(an_hour(), 1_000).await.unwrap();
-        let nothing = there.fetch_instances(other, 9, 1_000).await.unwrap();
+        let other = there.open_session(an_hour()).await.unwrap();
+        let nothing = there.fetch_instances(other, 9).await.unwrap();
         assert_eq!(nothing.instances, []);
     }
-    assert!(here.heartbeat(session, 1_001).await.is_ok());
+    assert!(here.heartbeat(session).await.is_ok());
     assert_eq!(held.instances.len(), 1);
 }
 
 #[tokio::test]
 async fn a_session_that_another_process_ended_is_lost() {
     let place = Place::new();
-    let (here, there) = (place.open(), place.open());
-    let options = SessionOptions {
-        session_timeout_ms: 100,
-        ..an_hour()
-    };
-    let session = here.open_session(options, 1_000).await.unwrap();
-    let _ = there.fire_timers(0, 1_200).await.unwrap();
-    let answer = here.heartbeat(session, 1_000).await;
+    let clock = ManualClock::starting_at(1_000);
+    let here = place.open_at(ManualClock::starting_at(1_000));
+    let there = place.open_at(clock.clone());
+    let options = an_hour().session_timeout_ms(100);
+    let session = here.open_session(options).await.unwrap();
+    clock.set(1_200);
+    let _ = there.fire_timers(0).await.unwrap();
+    let answer = here.heartbeat(session).await;
     assert_eq!(answer, Err(ProviderError::SessionLost { session }));
     let wait = here.wait(Some(session), &WakeTopic::Timers, WakeSeq(u64::MAX));
     assert_eq!(wait.await, Err(ProviderError::SessionLost { session }));

@@ -1,7 +1,6 @@
 //! Random programs on a real file: two nodes share it, both die in the middle, others
 //! take over; everything ends, and every history replays.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, StatusKind};
@@ -29,7 +28,7 @@ async fn node(provider: &SqliteProvider) -> Runtime {
     let options = RuntimeOptions::default()
         .cached_executions(4)
         .session_timeout(Duration::from_secs(3_600));
-    Runtime::shared_builder(Arc::new(provider.clone()), program_registry().unwrap())
+    Runtime::builder(provider.clone(), program_registry().unwrap())
         .options(options)
         .start()
         .await

@@ -5,61 +5,60 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InstanceFilter, Provider, PurgeRequest, SessionOptions, StartOutcome, StatusKind,
+    CommitOutcome, IdReuse, InstanceFilter, Provider, PurgeRequest, SessionOptions, StartOutcome,
+    StatusKind,
 };
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
-use durable_testkit::{TurnBuilder, start_message};
+use durable_testkit::{ManualClock, TurnBuilder, start_message};
 
 use crate::support::{Place, audit, records};
 
-/// Starts an instance at this time and ends it in its first turn.
-async fn start_and_end(provider: &SqliteProvider, id: &str, now_ms: u64) {
-    let session = provider.open_session(SessionOptions::default(), now_ms);
+/// Starts an instance and ends it in its first turn.
+async fn start_and_end(provider: &SqliteProvider, id: &str) {
+    let now_ms = provider.now_ms();
+    let session = provider.open_session(SessionOptions::default());
     let session = session.await.unwrap();
     let id = InstanceId::from(id);
     let message = start_message(format!("start-{id}-{now_ms}"));
     let _ = provider
-        .start(&id, message, IdReuse::RestartEnded, now_ms)
+        .start(&id, message, IdReuse::RestartEnded)
         .await
         .unwrap();
-    let ready = provider.fetch_instances(session, 1, now_ms).await.unwrap();
+    let ready = provider.fetch_instances(session, 1).await.unwrap();
     let ready = &ready.instances[0];
     let turn = TurnBuilder::new(ready, now_ms).consuming(&ready.messages);
-    let outcomes = provider
-        .commit(vec![turn.started().completed("{}").build()])
-        .await;
-    assert!(outcomes[0].is_ok());
-    provider.close_session(session, now_ms).await.unwrap();
+    let turn = turn.started().completed("{}").build();
+    let outcome = provider.commit(Arc::new(turn)).await.unwrap();
+    assert!(matches!(outcome, CommitOutcome::Done(_)), "{outcome:?}");
+    provider.close_session(session).await.unwrap();
 }
 
 #[tokio::test]
 async fn ended_instances_are_removed_by_age_and_status_and_their_ids_stay_above() {
     let place = Place::new();
-    let provider = place.open();
-    for (number, id) in ["a", "b", "c", "d"].into_iter().enumerate() {
-        start_and_end(&provider, id, 1_000 + number as u64).await;
+    let clock = ManualClock::starting_at(1_000);
+    let provider = place.open_at(clock.clone());
+    for id in ["a", "b", "c", "d"] {
+        start_and_end(&provider, id).await;
+        clock.advance(1);
     }
     let id = InstanceId::from("running");
-    let started = provider.start(&id, start_message("s"), IdReuse::Refuse, 1_000);
+    let started = provider.start(&id, start_message("s"), IdReuse::Refuse);
     let _ = started.await.unwrap();
-    let purge = |max, statuses: &[StatusKind]| PurgeRequest {
-        filter: InstanceFilter {
-            statuses: statuses.to_vec(),
-            updated_before_ms: Some(1_003),
-            ..InstanceFilter::default()
-        },
-        max,
+    let purge = |max, statuses: &[StatusKind]| {
+        let filter = InstanceFilter::all().statuses(statuses.iter().copied());
+        PurgeRequest::new(filter.updated_before_ms(1_003), max)
     };
     let nothing = provider
-        .purge(&purge(9, &[StatusKind::Failed]), 2_000)
+        .purge(&purge(9, &[StatusKind::Failed]))
         .await
         .unwrap();
     assert_eq!((nothing.instances, nothing.has_more), (0, false));
-    let some = provider.purge(&purge(2, &[]), 2_000).await.unwrap();
+    let some = provider.purge(&purge(2, &[])).await.unwrap();
     assert_eq!((some.instances, some.has_more), (2, true));
     let rest = provider
-        .purge(&purge(9, &[StatusKind::Completed]), 2_000)
+        .purge(&purge(9, &[StatusKind::Completed]))
         .await
         .unwrap();
     assert_eq!((rest.instances, rest.has_more), (1, false));
@@ -73,7 +72,7 @@ async fn ended_instances_are_removed_by_age_and_status_and_their_ids_stay_above(
 
     let provider = place.open();
     let id = InstanceId::from("a");
-    let again = provider.start(&id, start_message("again"), IdReuse::Refuse, 3_000);
+    let again = provider.start(&id, start_message("again"), IdReuse::Refuse);
     let StartOutcome::Started { execution_id, .. } = again.await.unwrap() else {
         panic!("it was not started");
     };
@@ -86,7 +85,7 @@ async fn a_purge_gives_room_back() {
     let place = Place::new();
     let provider = place.open();
     for number in 0..300 {
-        start_and_end(&provider, &format!("{number:04}{}", "x".repeat(900)), 1_000).await;
+        start_and_end(&provider, &format!("{number:04}{}", "x".repeat(900))).await;
     }
     let pages = || -> i64 {
         let raw = place.raw();
@@ -94,11 +93,8 @@ async fn a_purge_gives_room_back() {
             .unwrap()
     };
     let before = pages();
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 1_000,
-    };
-    let removed = provider.purge(&purge, 2_000).await.unwrap();
+    let purge = PurgeRequest::new(InstanceFilter::all(), 1_000);
+    let removed = provider.purge(&purge).await.unwrap();
     assert_eq!(removed.instances, 300);
     provider.vacuum(100_000).await.unwrap();
     let after = pages();
@@ -129,7 +125,7 @@ async fn the_log_stays_in_bounds_while_somebody_reads_all_the_time() {
     let mut longest = 0;
     for number in 0..400 {
         let id = InstanceId::from(format!("{number}{}", "x".repeat(800)));
-        let start = provider.start(&id, start_message("s"), IdReuse::Refuse, 1_000);
+        let start = provider.start(&id, start_message("s"), IdReuse::Refuse);
         let _ = start.await.unwrap();
         let mut log = place.file().into_os_string();
         log.push("-wal");

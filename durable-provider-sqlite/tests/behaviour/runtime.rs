@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
-use durable_core::provider::{InstanceRecord, Provider, ProviderError, StatusKind};
+use durable_core::provider::{InstanceRecord, Layer, Layered, Provider, ProviderError, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId};
-use durable_provider_sqlite::SqliteProvider;
+use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_runtime::{
     Activity, ActivityContext, Client, Failure, Orchestration, OrchestrationContext, Registry,
-    Runtime, TokioClock,
+    Runtime,
 };
-use durable_testkit::{Layer, Layered};
+use durable_testkit::TokioClock;
 
 use crate::support::{COUNT, Place, audit, node, records};
 
@@ -64,9 +64,15 @@ fn provider_count(provider: &SqliteProvider) -> usize {
     provider.handles()
 }
 
+/// A store in memory that goes by tokio's time.
+fn in_virtual_time(clock: TokioClock) -> SqliteProvider {
+    let options = SqliteOptions::default().clock(clock);
+    SqliteProvider::open_in_memory_with(options).unwrap()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_store_in_memory_works_in_virtual_time() {
-    let provider = SqliteProvider::open_in_memory().unwrap();
+    let provider = in_virtual_time(TokioClock::default());
     let runtime = node(&provider).await;
     let instance = runtime.client().start(COUNT, "a", &4).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
@@ -103,10 +109,10 @@ async fn a_wait_for_what_was_just_started_reads_it_once() {
     let store = place.open();
     let runtime = node(&store).await;
     let reads = Arc::<AtomicU64>::default();
-    let client = Client::new(Arc::new(Layered(Counted {
+    let client = Client::new(Layered(Counted {
         store: store.clone(),
         reads: Arc::clone(&reads),
-    })));
+    }));
     for number in 1..=INSTANCES {
         let instance = client.start(COUNT, format!("count-{number}"), &number);
         assert_eq!(instance.await.unwrap().wait().await.unwrap(), number + 3);
@@ -136,12 +142,8 @@ async fn time_goes_on_while_only_turns_are_committed() {
         })
         .build()
         .unwrap();
-    let provider = SqliteProvider::open_in_memory().unwrap();
-    let runtime = Runtime::builder(provider, registry)
-        .clock(TokioClock::starting_at(0))
-        .start()
-        .await
-        .unwrap();
+    let provider = in_virtual_time(TokioClock::starting_at(0));
+    let runtime = Runtime::builder(provider, registry).start().await.unwrap();
     let began = tokio::time::Instant::now();
     let instance = runtime.client().start(NAPS, "a", &30).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 13_000);

@@ -25,7 +25,7 @@ async fn three_processes_share_a_file_and_one_is_killed() {
     let place = Place::new();
     let provider = place.open();
     let mut nodes: Vec<Child> = (0..NODES).map(|_| start_node(&place.file())).collect();
-    let client = Client::new(std::sync::Arc::new(provider.clone()));
+    let client = Client::new(provider.clone());
     let mut started = Vec::new();
     for number in 0..INSTANCES {
         let id = format!("count-{number:03}");

@@ -3,12 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
+use durable_core::provider::{Clock, InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
-use durable_provider_sqlite::SqliteProvider;
+use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     RegistryBuilder, Runtime, RuntimeOptions,
@@ -78,6 +77,12 @@ impl Place {
         SqliteProvider::open(self.file()).unwrap()
     }
 
+    /// The store in the file, as a process with this clock has it.
+    pub(crate) fn open_at(&self, clock: impl Clock) -> SqliteProvider {
+        let options = SqliteOptions::default().clock(clock);
+        SqliteProvider::open_with(self.file(), options).unwrap()
+    }
+
     /// A plain connection, as an administrator or a vandal would have it.
     pub(crate) fn raw(&self) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.file()).unwrap();
@@ -110,7 +115,7 @@ pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, Provi
     let options = RuntimeOptions::default()
         .session_timeout(Duration::from_secs(3_600))
         .max_crashes(1_000_000);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry())
+    Runtime::builder(provider.clone(), registry())
         .options(options)
         .start()
         .await
