@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     CommitOutcome, FiredTimers, Message, MessageBody, OutgoingMessage, Provider, ProviderError,
-    SourceEvent, TurnCommit,
+    ReadyInstances, SessionId, SourceEvent, TurnCommit,
 };
 use durable_core::{Event, InstanceId};
 
@@ -56,11 +56,27 @@ fault! {
 }
 
 fault! {
-    /// Sets the timers of a turn in the wrong order.
+    /// Gives the timers that have fired in the wrong order.
     ShufflesTimers {}
-    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Answer {
-        change(&mut turn, |turn| turn.new_timers.reverse());
-        self.store.commit(turn).await
+    async fn fetch_instances(
+        &self,
+        session: SessionId,
+        max: usize,
+    ) -> Result<ReadyInstances, ProviderError> {
+        let mut ready = self.store.fetch_instances(session, max).await?;
+        for instance in &mut ready.instances {
+            let is_timer = |message: &&mut Message| {
+                matches!(message.body, MessageBody::TimerFired { .. })
+            };
+            let messages = instance.messages.iter_mut().map(|given| &mut given.message);
+            let timers: Vec<&mut Message> = messages.filter(is_timer).collect();
+            let mut reversed: Vec<Message> = timers.iter().map(|timer| (**timer).clone()).collect();
+            reversed.reverse();
+            for (timer, other) in timers.into_iter().zip(reversed) {
+                *timer = other;
+            }
+        }
+        Ok(ready)
     }
 }
 
