@@ -152,7 +152,7 @@ pub(crate) fn to_be_derived() -> InstanceId {
 const NO_POSITION: EventId = EventId::UNASSIGNED;
 
 impl Command {
-    /// The output event of this request, without its position. A run has none
+    /// The output event of this command, without its position. A run has none
     /// before it ran.
     pub(crate) fn into_event(self, execution_id: ExecutionId) -> Option<Event> {
         let event_id = NO_POSITION;
@@ -194,7 +194,7 @@ impl Command {
 }
 
 impl OneWayCommand {
-    /// The output event of this notice, without its position.
+    /// The output event of this command, without its position.
     pub(crate) fn into_event(self) -> Event {
         let event_id = NO_POSITION;
         match self {

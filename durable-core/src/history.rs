@@ -73,6 +73,10 @@ impl History {
     /// Checks everything that can be known without the code: positions, times,
     /// one start, completions and cancellations that name what they may name,
     /// nothing after the end. Every prefix of a valid history is valid.
+    ///
+    /// # Errors
+    ///
+    /// The first event that cannot stand where it stands.
     pub fn validate(&self) -> Result<(), Corruption> {
         let mut order = EntryOrder::default();
         let mut sources = Sources::default();

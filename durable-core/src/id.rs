@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 use serde::{Deserialize as DeriveDeserialize, Serialize as DeriveSerialize};
 
-use crate::event::{Event, EventKind};
+use crate::event::Event;
 use crate::text::InstanceId;
 
 /// The position of an event in its execution's history: 1, 2, 3, … without gaps.
@@ -101,9 +101,24 @@ impl fmt::Display for ExecutionId {
     }
 }
 
-/// What a command is counted as; see [`CommandId`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CommandKind {
+/// Defines [`CommandKind`] from the list of its variants.
+macro_rules! command_kinds {
+    ($( $(#[$meta:meta])* $kind:ident, )*) => {
+        /// What a command is counted as; see [`CommandId`]. The table of events says
+        /// which kind an event records.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum CommandKind {
+            $( $(#[$meta])* $kind, )*
+        }
+
+        impl CommandKind {
+            const COUNT: usize = [ $( Self::$kind, )* ].len();
+        }
+    };
+}
+
+command_kinds! {
     /// An activity.
     Activity,
     /// A sub-orchestration.
@@ -126,29 +141,6 @@ pub enum CommandKind {
     Status,
     /// A patch mark.
     Patch,
-}
-
-impl CommandKind {
-    const COUNT: usize = 11;
-
-    /// The kind of command that an event of this kind records; `None` for
-    /// inputs, cancellations and terminals.
-    pub const fn of(kind: EventKind) -> Option<Self> {
-        Some(match kind {
-            EventKind::ActivityScheduled => Self::Activity,
-            EventKind::SubOrchestrationScheduled => Self::SubOrchestration,
-            EventKind::TimerCreated => Self::Timer,
-            EventKind::ExternalSubscribed => Self::External,
-            EventKind::OperationCompleted => Self::Run,
-            EventKind::PromiseCreated => Self::Promise,
-            EventKind::StateSet | EventKind::StateCleared => Self::State,
-            EventKind::ExternalEventSent | EventKind::PromiseResolutionSent => Self::Message,
-            EventKind::OrchestrationChained => Self::Detached,
-            EventKind::CustomStatusSet => Self::Status,
-            EventKind::PatchMarked => Self::Patch,
-            _ => return None,
-        })
-    }
 }
 
 /// The n-th command of its kind in an execution, counted from 0 in history order.
@@ -193,7 +185,7 @@ pub struct CommandNumbering {
 impl CommandNumbering {
     /// Numbers the next event; `None` if it records no command.
     pub fn number(&mut self, event: &Event) -> Option<CommandId> {
-        let kind = CommandKind::of(event.kind())?;
+        let kind = event.kind().command_kind()?;
         let id = self.upcoming(kind);
         let count = &mut self.counts[kind as usize];
         *count = count.saturating_add(1);
@@ -209,7 +201,7 @@ impl CommandNumbering {
     }
 }
 
-/// Names one promise for whoever is to resolve it: `instance/execution/Promise(n)`.
+/// Names one promise, for the one who resolves it: `instance/execution/Promise(n)`.
 ///
 /// ```
 /// use durable_core::PromiseToken;

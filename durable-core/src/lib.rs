@@ -78,7 +78,7 @@ pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
     Advance, Cursor, CursorError, Delivery, DropReason, Grant, OpKey, OpPoll, Outcome,
 };
-pub use event::{Carried, Event, EventClass, EventKind, Parent, UnreadEvent};
+pub use event::{Carried, Effect, Event, EventClass, EventKind, Parent, UnreadEvent};
 pub use failure::{Failure, FailureKind};
 pub use history::{History, HistoryEntry};
 pub use id::{

@@ -1,7 +1,9 @@
-//! How large names and payloads may be. Whoever accepts them from a user checks
+//! How large names and payloads may be. The code that accepts them from a user checks
 //! them here before anything is written, so nothing too large is ever half stored.
 
 use core::fmt;
+
+use crate::failure::{Failure, FailureKind};
 
 /// The largest names and payloads that are accepted.
 ///
@@ -17,9 +19,9 @@ use core::fmt;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest name, instance id, key, version or message id.
+    /// The longest name, instance id, key, version or message id, in bytes. Default: 1,024.
     pub max_name_bytes: usize,
-    /// The longest payload.
+    /// The longest payload, in bytes. Default: 4 MiB.
     pub max_payload_bytes: usize,
 }
 
@@ -34,6 +36,10 @@ impl Default for Limits {
 
 impl Limits {
     /// Checks a name; `what` says in the error whose name it is.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::EmptyName`] or [`LimitError::NameTooLong`].
     pub fn check_name(&self, what: &'static str, name: &str) -> Result<(), LimitError> {
         if name.is_empty() {
             return Err(LimitError::EmptyName { what });
@@ -49,6 +55,10 @@ impl Limits {
     }
 
     /// Checks a payload; `what` says in the error what it is for.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::PayloadTooLarge`].
     pub fn check_payload(&self, what: &'static str, payload: &str) -> Result<(), LimitError> {
         if payload.len() > self.max_payload_bytes {
             return Err(LimitError::PayloadTooLarge {
@@ -58,6 +68,22 @@ impl Limits {
             });
         }
         Ok(())
+    }
+
+    /// Checks a failure: its kind, its message and its details.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
+    pub fn check_failure(&self, failure: &Failure) -> Result<(), LimitError> {
+        if let FailureKind::Application(kind) = &failure.kind {
+            self.check_name("failure kind", kind)?;
+        }
+        self.check_payload("failure message", &failure.message)?;
+        let details = failure.details.as_ref();
+        details.map_or(Ok(()), |details| {
+            self.check_payload("failure details", details)
+        })
     }
 }
 

@@ -3,9 +3,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
-use crate::event::{Carried, Event};
-use crate::failure::Failure;
+use crate::event::Carried;
+use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
     InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
@@ -15,10 +16,8 @@ use crate::text::Payload;
 
 /// A payload in place: a [`Payload`], or a text that the code or its callers wrote, such
 /// as the message of a failure.
-#[derive(Debug)]
 pub struct PayloadMut<'a>(Text<'a>);
 
-#[derive(Debug)]
 enum Text<'a> {
     Payload(&'a mut Payload),
     Message(&'a mut String),
@@ -39,6 +38,13 @@ impl PayloadMut<'_> {
             Text::Payload(payload) => *payload = Payload::from(text),
             Text::Message(message) => *message = text,
         }
+    }
+}
+
+/// Its length alone: what it says may be secret.
+impl fmt::Debug for PayloadMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PayloadMut({} bytes)", self.as_str().len())
     }
 }
 
@@ -101,10 +107,13 @@ impl<T: VisitPayloads, E: VisitPayloads> VisitPayloads for Result<T, E> {
     }
 }
 
+/// Why a payload codec failed is no payload: it must be readable without the codec.
 impl VisitPayloads for Failure {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
-        self.message.visit(payloads);
-        self.details.visit(payloads);
+        if self.kind != FailureKind::PayloadCodec {
+            self.message.visit(payloads);
+            self.details.visit(payloads);
+        }
     }
 }
 
@@ -124,48 +133,6 @@ impl VisitPayloads for Carried {
 impl VisitPayloads for HistoryEntry {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.event.visit(payloads);
-    }
-}
-
-impl VisitPayloads for Event {
-    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
-        match self {
-            Self::OrchestrationStarted { input, carried, .. } => {
-                input.visit(payloads);
-                carried.visit(payloads);
-            }
-            Self::ActivityScheduled { input: value, .. }
-            | Self::ActivityCompleted { result: value, .. }
-            | Self::ExternalEvent { data: value, .. }
-            | Self::SubOrchestrationScheduled { input: value, .. }
-            | Self::SubOrchestrationCompleted { result: value, .. }
-            | Self::OrchestrationChained { input: value, .. }
-            | Self::StateSet { value, .. }
-            | Self::PromiseResolved { value, .. }
-            | Self::ExternalEventSent { data: value, .. }
-            | Self::CustomStatusSet { status: value, .. }
-            | Self::OrchestrationCompleted { output: value, .. }
-            | Self::OrchestrationContinuedAsNew { input: value, .. } => value.visit(payloads),
-            Self::ActivityFailed { failure, .. }
-            | Self::SubOrchestrationFailed { failure, .. }
-            | Self::PromiseRejected { failure, .. }
-            | Self::OrchestrationFailed { failure, .. }
-            | Self::OrchestrationTerminated { failure, .. } => failure.visit(payloads),
-            Self::OperationCompleted { result, .. }
-            | Self::PromiseResolutionSent {
-                resolution: result, ..
-            } => result.visit(payloads),
-            Self::OrchestrationCancelRequested { reason, .. } => reason.visit(payloads),
-            Self::ActivityCancelRequested { .. }
-            | Self::TimerCreated { .. }
-            | Self::TimerFired { .. }
-            | Self::TimerCancelled { .. }
-            | Self::ExternalSubscribed { .. }
-            | Self::SubOrchestrationCancelRequested { .. }
-            | Self::StateCleared { .. }
-            | Self::PromiseCreated { .. }
-            | Self::PatchMarked { .. } => {}
-        }
     }
 }
 

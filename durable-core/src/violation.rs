@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::event::{Event, EventKind};
+use crate::event::Event;
 use crate::id::{CommandId, EventId, ExecutionId};
 use crate::text::InstanceId;
 
@@ -122,7 +122,7 @@ impl fmt::Display for Violation {
         }
         write!(f, ": the history has {}, ", self.history)?;
         match &self.code {
-            Some(code) => write!(f, "the code did {}", Blank(code))?,
+            Some(code) => write!(f, "the code did {code}")?,
             None => f.write_str("the code did nothing")?,
         }
         write!(
@@ -135,25 +135,3 @@ impl fmt::Display for Violation {
 }
 
 impl core::error::Error for Violation {}
-
-/// An event without a position: a derived child id is not known yet.
-struct Blank<'a>(&'a Event);
-
-impl fmt::Display for Blank<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.kind() {
-            EventKind::SubOrchestrationScheduled | EventKind::OrchestrationChained => {
-                match self.0 {
-                    Event::SubOrchestrationScheduled { name, instance, .. }
-                    | Event::OrchestrationChained { name, instance, .. }
-                        if instance.is_empty() =>
-                    {
-                        write!(f, "{} `{name}`", self.0.kind())
-                    }
-                    named => named.fmt(f),
-                }
-            }
-            _ => self.0.fmt(f),
-        }
-    }
-}

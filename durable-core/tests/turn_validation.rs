@@ -129,6 +129,23 @@ fn new_work_and_timers_name_their_events() {
 }
 
 #[test]
+fn an_event_is_named_once_and_in_order() {
+    let twice = refused(|turn| turn.new_work = vec![NewWork::new(first(5), 0); 2]);
+    assert_eq!(
+        twice,
+        "new work names event 5 of execution 1 again or out of order"
+    );
+    let swapped = refused(|turn| {
+        turn.events.push(timer(7));
+        turn.new_timers = vec![first(7), first(6)];
+    });
+    assert_eq!(
+        swapped,
+        "a new timer names event 6 of execution 1 again or out of order"
+    );
+}
+
+#[test]
 fn a_turn_does_not_remove_what_it_schedules() {
     let finished = refused(|turn| turn.finished_work = vec![first(5)]);
     assert_eq!(

@@ -64,7 +64,7 @@ impl<Connection: Clone, Maker> Lane<Connection, Maker> {
             .clone()
     }
 
-    /// Puts another connection in the place of this one, unless somebody has.
+    /// Puts another connection in the place of this one, unless another task has.
     fn replace(&self, frozen: u64, connection: Connection) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.0 == frozen {

@@ -27,17 +27,6 @@ pub enum Durability {
     Relaxed,
 }
 
-/// Whose time the store goes by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ClockSource {
-    /// The server's. What nodes believe about the time does not matter.
-    #[default]
-    Server,
-    /// The caller's, never backwards. For tests in virtual time; never for a store that
-    /// several machines share.
-    Caller,
-}
-
 /// How a store is opened. Start from [`RedisOptions::default`].
 ///
 /// ```
@@ -86,8 +75,6 @@ pub struct RedisOptions {
     pub messages_per_fetch: usize,
     /// The largest names and payloads that are accepted. Default: [`Limits::default`].
     pub limits: Limits,
-    /// Whose time the store goes by. Default: [`ClockSource::Server`].
-    pub clock: ClockSource,
 }
 
 impl Default for RedisOptions {
@@ -106,7 +93,6 @@ impl Default for RedisOptions {
             connections: 2,
             messages_per_fetch: 1_000,
             limits: Limits::default(),
-            clock: ClockSource::Server,
         }
     }
 }
@@ -200,13 +186,6 @@ impl RedisOptions {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
-        self
-    }
-
-    /// Sets [`clock`](field@Self::clock).
-    #[must_use]
-    pub fn clock(mut self, clock: ClockSource) -> Self {
-        self.clock = clock;
         self
     }
 }

@@ -87,7 +87,7 @@ fn check_certificates(what: &str, pem: &[u8]) -> Result<(), ProviderError> {
 /// Chooses the cryptography of the process, unless the program has chosen.
 pub(crate) fn choose_cryptography() {
     if CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster; then it is theirs.
+        // Another part of the program may have chosen already; then its choice stays.
         let _ = ring::default_provider().install_default();
     }
 }

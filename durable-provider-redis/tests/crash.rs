@@ -44,7 +44,7 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Reads a line; one without its end was torn, so nobody was told.
+    /// Reads a line; one without its end was torn, and its acknowledgement does not count.
     fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {

@@ -18,9 +18,9 @@ fn number(name: &str) -> Option<u64> {
 fn check(options: impl Fn() -> RedisOptions + 'static) {
     let is_partitioned = options().partitions.is_some();
     let server = Arc::new(Server::start());
-    let make = move || {
+    let make = move |clock| {
         let (server, options) = (Arc::clone(&server), options());
-        async move { server.open(options).await }
+        async move { server.open_at(options, clock).await }
     };
     let cases = number("DURABLE_MODEL_CASES").unwrap_or(40);
     let test = ModelTest::new(make)

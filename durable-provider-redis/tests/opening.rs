@@ -70,7 +70,7 @@ async fn a_user_with_the_documented_rights_can_work_and_nothing_else() {
     let server = Server::start();
     server.command(
         "ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels \
-         &orders:bell -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time \
+         &orders:changes -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time \
          -@dangerous +info +config|get +cluster|slots",
     );
     let url = format!("redis://orders:secret@127.0.0.1:{}", server.port());

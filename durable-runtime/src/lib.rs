@@ -108,7 +108,7 @@ pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
+    ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
 pub use durable_core::provider::{
@@ -150,4 +150,4 @@ pub mod prelude {
 
 /// What the macros of this crate are made of; not for use.
 #[doc(hidden)]
-pub use tokio as __tokio;
+pub use {context::IndexedBranch as __IndexedBranch, tokio as __tokio};

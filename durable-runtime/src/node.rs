@@ -24,8 +24,6 @@ use crate::registry::Registry;
 pub(crate) struct NodeParts {
     /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
-    /// The store as it is.
-    pub(crate) plain_provider: Arc<dyn Provider>,
     pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
@@ -37,8 +35,6 @@ pub(crate) struct NodeParts {
 pub(crate) struct Node {
     /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
-    /// The store as it is, for what must be stored although the codec fails.
-    pub(crate) plain_provider: Arc<dyn Provider>,
     /// Decodes what comes out of the store.
     pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
@@ -82,7 +78,6 @@ impl Node {
         let options = &parts.options;
         Self {
             provider: Arc::clone(&parts.provider),
-            plain_provider: Arc::clone(&parts.plain_provider),
             codec: parts.codec.clone(),
             registry: Arc::clone(&parts.registry),
             session,

@@ -101,8 +101,7 @@ impl RuntimeBuilder {
         options.limits = codec.plain_limits(options.limits);
         let killed = CancellationToken::new();
         let parts = NodeParts {
-            provider: codec.store(Arc::clone(&provider)),
-            plain_provider: provider,
+            provider: codec.store(provider),
             codec,
             registry: Arc::new(registry),
             options: Arc::new(options),

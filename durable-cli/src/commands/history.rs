@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use durable_core::{Event, EventId, HistoryEntry};
+use durable_core::{EventId, HistoryEntry, PayloadMut, VisitPayloads};
 use serde_json::json;
 
 use super::describe::{Described, Describer};
@@ -74,8 +74,7 @@ pub(crate) async fn history(
             what.into(),
         ];
         if args.payloads {
-            let payload = payload(entry).unwrap_or_default();
-            row.push(Cell::styled(clipped(&payload, PAYLOAD_COLUMNS), DIM));
+            row.push(Cell::styled(clipped(&payload(entry), PAYLOAD_COLUMNS), DIM));
         }
         table.add(row);
     }
@@ -90,33 +89,10 @@ pub(crate) async fn history(
 }
 
 /// What an event carries.
-fn payload(entry: &HistoryEntry) -> Option<String> {
-    Some(match &entry.event {
-        Event::OrchestrationStarted { input, .. }
-        | Event::ActivityScheduled { input, .. }
-        | Event::SubOrchestrationScheduled { input, .. }
-        | Event::OrchestrationChained { input, .. }
-        | Event::OrchestrationContinuedAsNew { input, .. } => input.to_string(),
-        Event::ActivityCompleted { result, .. }
-        | Event::SubOrchestrationCompleted { result, .. } => result.to_string(),
-        Event::ExternalEvent { data, .. } | Event::ExternalEventSent { data, .. } => {
-            data.to_string()
-        }
-        Event::StateSet { value, .. } | Event::PromiseResolved { value, .. } => value.to_string(),
-        Event::CustomStatusSet { status, .. } => status.to_string(),
-        Event::OrchestrationCompleted { output, .. } => output.to_string(),
-        Event::OperationCompleted { result, .. }
-        | Event::PromiseResolutionSent {
-            resolution: result, ..
-        } => match result {
-            Ok(value) => value.to_string(),
-            Err(failure) => failure.to_string(),
-        },
-        Event::ActivityFailed { failure, .. }
-        | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. }
-        | Event::OrchestrationFailed { failure, .. }
-        | Event::OrchestrationTerminated { failure, .. } => failure.to_string(),
-        _ => return None,
-    })
+fn payload(entry: &HistoryEntry) -> String {
+    let mut event = entry.event.clone();
+    let mut payloads = Vec::new();
+    event.visit(&mut payloads);
+    let texts: Vec<&str> = payloads.iter().map(PayloadMut::as_str).collect();
+    texts.join(" ")
 }

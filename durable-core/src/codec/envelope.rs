@@ -1,7 +1,7 @@
 //! The envelope: what stands around every payload, and its checksum.
 //!
 //! It knows nothing of what it holds except that a kind has a number. [`open`] vouches for
-//! the bytes: whoever gets a payload from it gets what was once sealed.
+//! the bytes: a payload that it gives is one that was sealed.
 
 use alloc::vec::Vec;
 

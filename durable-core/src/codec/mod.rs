@@ -69,10 +69,12 @@ use crate::id::EventId;
 /// The largest encoded entry or record, envelope included: 64 MiB.
 pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
 
-/// Encodes an entry.
+/// Encodes an entry. What is encoded can always be decoded.
 ///
-/// It fails only for an entry that has no position yet or is larger than
-/// [`MAX_ENTRY_BYTES`]: what is encoded can always be decoded.
+/// # Errors
+///
+/// [`EncodeError::UnassignedEventId`] for an entry that has no position yet, and
+/// [`EncodeError::EntryTooLarge`] for one that is larger than [`MAX_ENTRY_BYTES`].
 ///
 /// ```
 /// use durable_core::{Event, EventId, HistoryEntry, decode_entry, encode_entry};
@@ -95,8 +97,11 @@ pub fn encode_entry(entry: &HistoryEntry) -> Result<Vec<u8>, EncodeError> {
     Ok(bytes)
 }
 
-/// Appends an encoded entry to `out`, which keeps its content and, if this
-/// fails, is left as it was.
+/// Appends an encoded entry to `out`, which keeps its content.
+///
+/// # Errors
+///
+/// Those of [`encode_entry`]; `out` is then left as it was.
 ///
 /// ```
 /// use durable_core::{Event, EventId, HistoryEntry, encode_entry, encode_entry_into};
@@ -121,6 +126,11 @@ pub fn encode_entry_into(entry: &HistoryEntry, out: &mut Vec<u8>) -> Result<(), 
 
 /// Decodes an entry; `bytes` must be exactly what [`encode_entry`] returned, in
 /// this release or an earlier one.
+///
+/// # Errors
+///
+/// What is wrong with the bytes: damage, or a kind or revision that this release does
+/// not know.
 ///
 /// ```
 /// use durable_core::{DecodeError, Event, EventId, HistoryEntry, decode_entry, encode_entry};

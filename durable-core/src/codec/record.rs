@@ -121,7 +121,11 @@ macro_rules! record_functions {
 }
 
 record_functions! {
-    /// Encodes a message. It fails only for one that is too large.
+    /// Encodes a message.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     ///
     /// ```
     /// use durable_core::provider::{Message, MessageBody};
@@ -137,10 +141,19 @@ record_functions! {
     /// ```
     encode_message
     /// Decodes what [`encode_message`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_message
     "message" Message, write_message, read_message;
 
-    /// Encodes a status. It fails only for one that is too large.
+    /// Encodes a status.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     ///
     /// ```
     /// use durable_core::provider::InstanceStatus;
@@ -153,12 +166,26 @@ record_functions! {
     /// ```
     encode_status
     /// Decodes what [`encode_status`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_status
     "status" InstanceStatus, write_status, read_status;
 
-    /// Encodes a failure. It fails only for one that is too large.
+    /// Encodes a failure.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
     encode_failure
     /// Decodes what [`encode_failure`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
     decode_failure
     "failure" Failure, write_failure, read_failure;
 }

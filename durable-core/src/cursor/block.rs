@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::external::Arrival;
+use super::external::ArrivedEvent;
 use super::operation::OpKey;
 use crate::event::Event;
 use crate::text::Name;
@@ -57,7 +57,7 @@ struct Seldom {
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
-    returned: Vec<Arrival>,
+    returned: Vec<ArrivedEvent>,
 }
 
 impl Seldom {
@@ -130,9 +130,9 @@ impl Block {
         self.seldom().runs.push((name, key));
     }
 
-    /// Adds an external event that is to be given to somebody else.
-    pub(super) fn give_back(&mut self, arrival: Arrival) {
-        self.seldom().returned.push(arrival);
+    /// Adds an external event that is to be given to another subscription.
+    pub(super) fn give_back(&mut self, event: ArrivedEvent) {
+        self.seldom().returned.push(event);
     }
 
     /// Whether a flush has nothing to do.
@@ -155,7 +155,7 @@ impl Block {
     }
 
     /// Takes the external events that were given back.
-    pub(super) fn take_returned(&mut self) -> Vec<Arrival> {
+    pub(super) fn take_returned(&mut self) -> Vec<ArrivedEvent> {
         let seldom = self.seldom.as_mut();
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.returned))
     }

@@ -1,20 +1,20 @@
-//! External events by name: those that arrived and nobody read, and the
+//! External events by name: those that arrived and were not read, and the
 //! subscriptions that wait.
 //!
-//! Of one name there are never both: whoever comes second meets the first.
+//! Of one name there are never both: the second to come is matched with the first.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use super::few::FewMap;
+use super::small_map::SmallMap;
 use crate::event::UnreadEvent;
 use crate::id::EventId;
 use crate::text::{MessageId, Name};
 
 /// An event with its place in the order of arrival.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct ArrivedEvent {
     pub(super) place: u64,
     pub(super) event: UnreadEvent,
 }
@@ -22,28 +22,28 @@ pub(super) struct Arrival {
 /// All names of one execution.
 #[derive(Debug, Default)]
 pub(super) struct Externals {
-    channels: FewMap<Name, Channel>,
+    channels: SmallMap<Name, Channel>,
     next_place: u64,
 }
 
 #[derive(Debug, Default)]
 struct Channel {
     unread: BTreeMap<u64, UnreadEvent>,
-    /// Ascending: who comes later has a later event.
+    /// Ascending: a later subscription has a later event.
     waiting: VecDeque<EventId>,
 }
 
 impl Externals {
     /// Gives a new event its place, last in the order of arrival.
-    pub(super) fn arrive(&mut self, event: UnreadEvent) -> Arrival {
+    pub(super) fn arrive(&mut self, event: UnreadEvent) -> ArrivedEvent {
         let place = self.next_place;
         self.next_place += 1;
-        Arrival { place, event }
+        ArrivedEvent { place, event }
     }
 
     /// Takes in an event: answers with the oldest subscription that waits for
     /// it, or keeps the event at its place.
-    pub(super) fn offer(&mut self, arrival: Arrival) -> Option<(EventId, Arrival)> {
+    pub(super) fn offer(&mut self, arrival: ArrivedEvent) -> Option<(EventId, ArrivedEvent)> {
         let channel = self.channels.get_or_default(&arrival.event.name);
         if let Some(subscription) = channel.waiting.pop_front() {
             self.forget_if_empty(&arrival.event.name);
@@ -55,11 +55,11 @@ impl Externals {
 
     /// Takes in a subscription: answers with the oldest unread event of that
     /// name, or lets the subscription wait.
-    pub(super) fn subscribe(&mut self, name: &Name, subscription: EventId) -> Option<Arrival> {
+    pub(super) fn subscribe(&mut self, name: &Name, subscription: EventId) -> Option<ArrivedEvent> {
         let channel = self.channels.get_or_default(name);
         if let Some((place, event)) = channel.unread.pop_first() {
             self.forget_if_empty(name);
-            return Some(Arrival { place, event });
+            return Some(ArrivedEvent { place, event });
         }
         debug_assert!(
             channel
@@ -81,10 +81,10 @@ impl Externals {
         self.forget_if_empty(name);
     }
 
-    /// The events that nobody read, by name; together with `held`, in order of arrival.
+    /// The events that were not read; together with `held`, in order of arrival.
     pub(super) fn unread<'a>(
         &'a self,
-        held: impl Iterator<Item = &'a Arrival>,
+        held: impl Iterator<Item = &'a ArrivedEvent>,
     ) -> Vec<UnreadEvent> {
         let queued = self.channels.values().flat_map(|channel| &channel.unread);
         let by_place: BTreeMap<u64, &UnreadEvent> = queued

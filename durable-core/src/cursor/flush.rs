@@ -5,14 +5,12 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::block::Output;
-use super::compare::as_emitted;
-use super::operation::{Arrived, OpKey};
-use super::place::{Misplaced, is_next, place};
-use super::{Cursor, CursorError, Stage};
-use crate::command::{derived_instance, is_to_be_derived};
+use super::match_block::{Mismatch, is_next, match_block};
+use super::operation::{OpKey, Outcome};
+use super::{Cursor, CursorError, CursorStage};
 use crate::event::{Carried, Event};
 use crate::history::HistoryEntry;
-use crate::id::{CommandId, CommandKind, EventId};
+use crate::id::{CommandId, EventId};
 use crate::text::Name;
 use crate::violation::{Difference, Violation};
 
@@ -20,6 +18,12 @@ impl Cursor {
     /// Ends a poll: a grant that was not taken lapses, patch questions are
     /// answered, and what the poll emitted is appended (live) or compared with
     /// the next recorded outputs (replay).
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::Violation`] if the history has something else next,
+    /// [`CursorError::OutOfTurn`] outside of an execution, and the error of a cursor that
+    /// has failed.
     pub fn flush(&mut self) -> Result<(), CursorError> {
         self.check_not_failed()?;
         if let Some(granted) = self.granted.take() {
@@ -28,7 +32,7 @@ impl Cursor {
         if self.block.is_empty() {
             return Ok(());
         }
-        if !matches!(self.stage, Stage::Started) {
+        if !matches!(self.stage, CursorStage::Started) {
             return Err(self.out_of_turn("flush", "outside of an execution"));
         }
         if self.is_cut_off() {
@@ -63,7 +67,7 @@ impl Cursor {
     pub(super) fn spelled_out(&self, found: &[Option<OpKey>]) -> impl Iterator<Item = Output> {
         let recorded = self.tape.outputs().zip(found);
         recorded.map(|(event, operation)| Output {
-            event: as_emitted(self.owner(), event),
+            event: event.unassigned(self.owner()),
             operation: *operation,
         })
     }
@@ -71,14 +75,14 @@ impl Cursor {
     /// Matches a block with the next recorded outputs; what the history does not
     /// have yet is appended.
     fn find_again(&mut self, outputs: Vec<Output>) -> Result<(), CursorError> {
-        let placement = match place(self.owner(), &outputs, &self.tape) {
-            Ok(placement) => placement,
-            Err(misplaced) => return Err(self.misplaced_output(outputs, &misplaced)),
+        let matched = match match_block(self.owner(), &outputs, &self.tape) {
+            Ok(matched) => matched,
+            Err(mismatch) => return Err(self.mismatched_output(outputs, &mismatch)),
         };
-        for index in placement.recorded {
+        for index in matched.recorded {
             self.pass(outputs[index].operation);
         }
-        let mut new = placement.new.into_iter().peekable();
+        let mut new = matched.new.into_iter().peekable();
         for (index, output) in outputs.into_iter().enumerate() {
             if new.next_if_eq(&index).is_some() {
                 self.append(output);
@@ -101,13 +105,7 @@ impl Cursor {
             operation,
         } = output;
         let event_id = self.last_event_id.next();
-        event.set_event_id(event_id);
-        if let Event::SubOrchestrationScheduled { instance, .. }
-        | Event::OrchestrationChained { instance, .. } = &mut event
-            && is_to_be_derived(instance)
-        {
-            *instance = derived_instance(&self.instance, self.execution_id, event_id);
-        }
+        event.assign(self.owner(), event_id);
         let recorded_at_ms = self.last_recorded_ms;
         self.recorded(recorded_at_ms, &event, operation);
         self.appended.push(HistoryEntry {
@@ -144,14 +142,39 @@ impl Cursor {
                 self.carried = Some(Box::new(self.carry_over()));
                 self.end();
             }
-            ending if ending.is_terminal() => self.end(),
-            _ => {}
+            Event::OrchestrationCompleted { .. }
+            | Event::OrchestrationFailed { .. }
+            | Event::OrchestrationTerminated { .. } => self.end(),
+            // An open operation is all that there is to say of them.
+            Event::ActivityScheduled { .. }
+            | Event::TimerCreated { .. }
+            | Event::SubOrchestrationScheduled { .. } => {}
+            // They ask something of the world and nothing of the cursor.
+            Event::ActivityCancelRequested { .. }
+            | Event::TimerCancelled { .. }
+            | Event::SubOrchestrationCancelRequested { .. }
+            | Event::OrchestrationChained { .. }
+            | Event::ExternalEventSent { .. }
+            | Event::PromiseResolutionSent { .. } => {}
+            // The code has its answer already.
+            Event::OperationCompleted { .. } | Event::PatchMarked { .. } => {}
+            // No outputs.
+            Event::OrchestrationStarted { .. }
+            | Event::ActivityCompleted { .. }
+            | Event::ActivityFailed { .. }
+            | Event::TimerFired { .. }
+            | Event::ExternalEvent { .. }
+            | Event::SubOrchestrationCompleted { .. }
+            | Event::SubOrchestrationFailed { .. }
+            | Event::PromiseResolved { .. }
+            | Event::PromiseRejected { .. }
+            | Event::OrchestrationCancelRequested { .. } => {}
         }
     }
 
     fn subscribed(&mut self, name: &Name, subscription: EventId) {
-        if let Some(arrival) = self.externals.subscribe(name, subscription) {
-            self.arrive_at(subscription, Arrived::External(Box::new(arrival)));
+        if let Some(event) = self.externals.subscribe(name, subscription) {
+            self.arrive_at(subscription, event);
         }
     }
 
@@ -159,9 +182,9 @@ impl Cursor {
     /// one, or back to their places: oldest first, whatever was dropped first.
     fn return_events(&mut self) {
         let mut returned = self.block.take_returned();
-        returned.sort_by_key(|arrival| arrival.place);
-        for arrival in returned {
-            self.offer(arrival);
+        returned.sort_by_key(|event| event.place);
+        for event in returned {
+            self.offer(event);
         }
     }
 
@@ -185,7 +208,7 @@ impl Cursor {
         answers.sort_by(|a, b| a.0.cmp(&b.0));
         for (_, answer, operation) in answers {
             if let Some(key) = operation {
-                self.operations.arrived(key, Arrived::Patched(answer));
+                self.operations.arrived(key, Outcome::Patched(answer));
             }
         }
     }
@@ -222,9 +245,9 @@ impl Cursor {
         }
     }
 
-    fn misplaced_output(&mut self, mut outputs: Vec<Output>, misplaced: &Misplaced) -> CursorError {
-        let code = outputs.swap_remove(misplaced.output).event;
-        self.violation(Some(code), misplaced.distance, misplaced.difference)
+    fn mismatched_output(&mut self, mut outputs: Vec<Output>, mismatch: &Mismatch) -> CursorError {
+        let code = outputs.swap_remove(mismatch.output).event;
+        self.violation(Some(code), mismatch.distance, mismatch.difference)
     }
 
     /// Code and history part at the recorded event at this distance.
@@ -260,7 +283,7 @@ impl Cursor {
         }
         let recorded = self.tape.get(distance)?;
         numbering.number(&recorded.event).or_else(|| {
-            let kind = CommandKind::of(code?.kind())?;
+            let kind = code?.kind().command_kind()?;
             Some(numbering.upcoming(kind))
         })
     }

@@ -1,7 +1,7 @@
-//! Who may go on: at most one operation in any poll.
+//! Which operation may go on: at most one in any poll.
 
 use super::operation::{OpKey, Phase};
-use super::{Cursor, CursorError, Stage};
+use super::{Cursor, CursorError, CursorStage};
 
 /// One operation that may go on in the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,13 +18,18 @@ pub struct Grant {
 impl Cursor {
     /// Grants the oldest value whose future asks for it. `None` ends the step,
     /// unless a run is still being executed.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::OutOfTurn`] before the poll was flushed, and the error of a cursor
+    /// that has failed.
     pub fn grant(&mut self) -> Result<Option<Grant>, CursorError> {
         self.check_not_failed()?;
         if self.granted.is_some() || !self.block.is_empty() {
             return Err(self.out_of_turn("grant", "before the poll was flushed"));
         }
         let is_over = !self.operations.has_ready() || self.running.is_some();
-        if is_over || !matches!(self.stage, Stage::Started) || self.is_cut_off() {
+        if is_over || !matches!(self.stage, CursorStage::Started) || self.is_cut_off() {
             return Ok(None);
         }
         let Some(key) = self.operations.grant_next() else {

@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::external::{Externals, RecentMessages};
-use super::operation::{Arrived, OpKey, Subject};
-use super::{Cursor, CursorError, Stage};
+use super::operation::{OpKey, OperationKind, Outcome};
+use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
-use crate::event::{Carried, Event, EventKind, UnreadEvent};
+use crate::event::{Brings, Carried, Completion, Event, EventKind, Input, UnreadEvent};
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::EventId;
@@ -74,6 +74,12 @@ impl Cursor {
     ///
     /// The step before it must have emitted all that is recorded of it: an
     /// output that still lies ahead is a violation.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::Violation`] if the code did less than is recorded,
+    /// [`CursorError::Corrupt`] for a completion that names nothing that is open,
+    /// [`CursorError::OutOfTurn`] within a step, and the error of a cursor that has failed.
     pub fn advance(&mut self) -> Result<Advance, CursorError> {
         self.check_not_failed()?;
         if !self.step_is_over() {
@@ -85,7 +91,7 @@ impl Cursor {
         let Some(next) = self.tape.front() else {
             self.abandoned.clear();
             return Ok(match self.stage {
-                Stage::Ended => Advance::Ended,
+                CursorStage::Ended => Advance::Ended,
                 _ => Advance::Live,
             });
         };
@@ -106,7 +112,7 @@ impl Cursor {
             return Ok(Advance::Ended);
         }
         self.now_ms = entry.recorded_at_ms;
-        self.accept(event)?;
+        self.accept(event, event.input())?;
         match event.kind() {
             EventKind::OrchestrationStarted => {
                 return Ok(Advance::Started(Box::new(entry.event)));
@@ -120,6 +126,11 @@ impl Cursor {
     /// Appends a new input at this time of the store. Its `event_id` is given here.
     ///
     /// An input that says nothing to this execution is dropped without a trace.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::OutOfTurn`] in replay, within a step, before the start or for an
+    /// event that is no input, and the error of a cursor that has failed.
     pub fn deliver(&mut self, mut event: Event, now_ms: u64) -> Result<Delivery, CursorError> {
         self.check_not_failed()?;
         if self.is_replaying() {
@@ -128,18 +139,20 @@ impl Cursor {
         if !event.is_input() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "with an event that is no input"));
         }
-        if let Some(reason) = self.reason_to_drop(&event) {
+        let event_id = self.last_event_id.next();
+        event.assign(self.owner(), event_id);
+        let input = event.input();
+        if let Some(reason) = self.reason_to_drop(input) {
             return Ok(Delivery::Dropped(reason));
         }
-        if matches!(self.stage, Stage::Unstarted) && event.kind() != EventKind::OrchestrationStarted
+        if matches!(self.stage, CursorStage::Unstarted)
+            && event.kind() != EventKind::OrchestrationStarted
         {
             return Err(self.out_of_turn("deliver", "before the execution was started"));
         }
         if !self.step_is_over() && !event.is_forced() {
             return Err(self.out_of_turn("deliver", "before the step was over"));
         }
-        let event_id = self.last_event_id.next();
-        event.set_event_id(event_id);
         let due_ms = match event {
             Event::TimerFired { fire_at_ms, .. } => fire_at_ms,
             _ => 0,
@@ -150,7 +163,7 @@ impl Cursor {
             self.end();
         } else {
             self.now_ms = recorded_at_ms;
-            self.accept(&event)?;
+            self.accept(&event, input)?;
         }
         let is_cancellation = event.kind() == EventKind::OrchestrationCancelRequested;
         if self.appended.capacity() == 0 {
@@ -167,42 +180,39 @@ impl Cursor {
         Ok(Delivery::Accepted)
     }
 
-    fn reason_to_drop(&self, event: &Event) -> Option<DropReason> {
+    fn reason_to_drop(&self, input: Option<Input<'_>>) -> Option<DropReason> {
         if self.has_ended() {
             return Some(DropReason::Ended);
         }
-        match event {
-            Event::OrchestrationStarted { .. } => {
-                matches!(self.stage, Stage::Started).then_some(DropReason::AlreadyStarted)
+        match input? {
+            Input::Start(_) => {
+                matches!(self.stage, CursorStage::Started).then_some(DropReason::AlreadyStarted)
             }
-            Event::ExternalEvent { message_id, .. } => self
+            Input::External { message_id, .. } => self
                 .recent_messages
                 .contains(message_id)
                 .then_some(DropReason::DuplicateMessage),
-            Event::OrchestrationCancelRequested { .. } => self
+            Input::Cancel { .. } => self
                 .cancel_reason
                 .is_some()
                 .then_some(DropReason::AlreadyCancelled),
-            _ => match (event.source_event_id(), event.kind().source_kind()) {
-                (Some(source), Some(kind)) => {
-                    let open = self.open_subject(source);
-                    let is_open = open.is_some_and(|(_, s)| s.scheduling_kind() == Some(kind));
-                    (!is_open).then_some(DropReason::NotOpen)
-                }
-                _ => None,
-            },
+            Input::Completion(completion) => {
+                let open = self.open_operation(completion.source_event_id);
+                let kind = open.and_then(|(_, operation)| operation.scheduling_kind());
+                (kind != Some(completion.source_kind)).then_some(DropReason::NotOpen)
+            }
         }
     }
 
     /// The open operation that this event scheduled.
-    fn open_subject(&self, scheduling_event: EventId) -> Option<(OpKey, &Subject)> {
+    fn open_operation(&self, scheduling_event: EventId) -> Option<(OpKey, &OperationKind)> {
         let key = self.operations.open_at(scheduling_event)?;
-        Some((key, self.operations.subject(key)?))
+        Some((key, self.operations.kind(key)?))
     }
 
     /// The execution begins with what the one before it left behind.
     fn start(&mut self, carried: &Carried) {
-        self.stage = Stage::Started;
+        self.stage = CursorStage::Started;
         self.state = carried.state.iter().cloned().collect();
         self.custom_status.clone_from(&carried.custom_status);
         self.cancel_reason.clone_from(&carried.cancel_reason);
@@ -215,50 +225,40 @@ impl Cursor {
     }
 
     /// Takes in an input, recorded or new. A cancellation is to be flushed after it.
-    fn accept(&mut self, input: &Event) -> Result<(), CursorError> {
+    fn accept(&mut self, event: &Event, input: Option<Input<'_>>) -> Result<(), CursorError> {
         match input {
-            Event::OrchestrationStarted { carried, .. } => self.start(carried),
-            Event::ExternalEvent {
+            Some(Input::Start(carried)) => self.start(carried),
+            Some(Input::External {
                 name,
                 data,
                 message_id,
-                ..
-            } => self.receive(UnreadEvent {
+            }) => self.receive(UnreadEvent {
                 name: name.clone(),
                 data: data.clone(),
                 message_id: message_id.clone(),
             }),
-            Event::OrchestrationCancelRequested { reason, .. } => {
-                self.cancel_open_operations(reason);
-            }
-            completion => {
-                if let (Some(source), Some(value)) =
-                    (completion.source_event_id(), value_of(completion))
-                {
-                    self.complete(completion, source, value)
-                        .map_err(|fault| self.corrupt(input.event_id(), input.kind(), fault))?;
-                }
-            }
+            Some(Input::Cancel { reason }) => self.cancel_open_operations(reason),
+            Some(Input::Completion(completion)) => self
+                .complete(event.event_id(), completion)
+                .map_err(|fault| self.corrupt(event.event_id(), event.kind(), fault))?,
+            None => {}
         }
         Ok(())
     }
 
-    /// Gives a completion to the operation that it names.
-    fn complete(
-        &mut self,
-        completion: &Event,
-        source_event_id: EventId,
-        value: Arrived,
-    ) -> Result<(), HistoryFault> {
-        let Some(expected) = completion.kind().source_kind() else {
-            return Ok(());
-        };
-        let found = match self.open_subject(source_event_id) {
-            Some((key, subject)) if subject.scheduling_kind() == Some(expected) => {
-                if let Subject::Promise(number) = *subject {
+    /// Gives the completion at this position to the operation that it names.
+    fn complete(&mut self, at: EventId, completion: Completion<'_>) -> Result<(), HistoryFault> {
+        let Completion {
+            source_event_id,
+            source_kind: expected,
+            brings,
+        } = completion;
+        let found = match self.open_operation(source_event_id) {
+            Some((key, kind)) if kind.scheduling_kind() == Some(expected) => {
+                if let OperationKind::Promise(number) = *kind {
                     self.promises.remove(&number);
                 }
-                self.operations.arrived(key, value);
+                self.operations.arrived(key, brings.into());
                 return Ok(());
             }
             Some((_, other)) => other
@@ -270,9 +270,7 @@ impl Cursor {
                     return Ok(());
                 }
                 Some(other) => SourceFault::OtherKind(*other),
-                None if source_event_id >= completion.event_id()
-                    || source_event_id == EventId::UNASSIGNED =>
-                {
+                None if source_event_id >= at || source_event_id == EventId::UNASSIGNED => {
                     SourceFault::NoSuchEvent
                 }
                 None => SourceFault::NotOpen,
@@ -287,8 +285,8 @@ impl Cursor {
 
     fn receive(&mut self, event: UnreadEvent) {
         self.recent_messages.remember(event.message_id.clone());
-        let arrival = self.externals.arrive(event);
-        self.offer(arrival);
+        let event = self.externals.arrive(event);
+        self.offer(event);
     }
 
     /// Closes what is open as if it were dropped, and resolves it to a
@@ -297,12 +295,12 @@ impl Cursor {
         self.cancel_reason.get_or_insert_with(|| reason.into());
         let open: Vec<_> = self.operations.open().collect();
         for (event_id, key) in open {
-            let Some(subject) = self.operations.subject(key).cloned() else {
+            let Some(kind) = self.operations.kind(key).cloned() else {
                 continue;
             };
-            self.close_open(&subject, event_id);
+            self.close_open(&kind, event_id);
             let failure = Box::new(Failure::cancelled(reason));
-            self.operations.arrived(key, Arrived::Failed(failure));
+            self.operations.arrived(key, Outcome::Failed(failure));
         }
     }
 
@@ -315,7 +313,7 @@ impl Cursor {
 
     /// The execution is over: what is still open ends without a trace.
     pub(super) fn end(&mut self) {
-        self.stage = Stage::Ended;
+        self.stage = CursorStage::Ended;
         self.operations.clear();
         self.externals = Externals::default();
         self.recent_messages = RecentMessages::default();
@@ -327,18 +325,12 @@ impl Cursor {
     }
 }
 
-/// What a completion brings.
-fn value_of(completion: &Event) -> Option<Arrived> {
-    match completion {
-        Event::ActivityCompleted { result: value, .. }
-        | Event::SubOrchestrationCompleted { result: value, .. }
-        | Event::PromiseResolved { value, .. } => Some(Arrived::Value(value.clone())),
-        Event::ActivityFailed { failure, .. }
-        | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. } => {
-            Some(Arrived::Failed(Box::new(failure.clone())))
+impl From<Brings<'_>> for Outcome {
+    fn from(brings: Brings<'_>) -> Self {
+        match brings {
+            Brings::Value(value) => Self::Value(value.clone()),
+            Brings::Failure(failure) => Self::Failed(Box::new(failure.clone())),
+            Brings::Nothing => Self::Fired,
         }
-        Event::TimerFired { .. } => Some(Arrived::Fired),
-        _ => None,
     }
 }

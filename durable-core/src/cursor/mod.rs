@@ -3,26 +3,25 @@
 //! It has no clock, no lock, no I/O and no future. The driver (the runtime, the
 //! replay tester, a simulation) polls the orchestration and tells the cursor what
 //! its futures do; the cursor decides what is recorded, what is compared, and
-//! who may go on.
+//! which future may go on.
 //!
 //! Invariants: it moves forward only, over every event, and skips none; event ids
 //! rise by one; at most one value is granted in any poll; once it has failed it
 //! stays failed; live, it keeps what is open and forgets what it consumed.
 
 mod block;
-mod compare;
 mod error;
 mod external;
-mod few;
 mod flush;
 mod grant;
 mod input;
-mod key;
+mod match_block;
 mod open;
 mod operation;
-mod place;
+mod poll;
 mod ready;
 mod run;
+mod small_map;
 mod tape;
 
 use alloc::boxed::Box;
@@ -30,23 +29,22 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use block::{Block, Output};
-use compare::{Owner, is_exact};
-use external::{Arrival, Externals, RecentMessages};
-use operation::{Arrived, Operations, Phase, Subject};
+use block::Block;
+use external::{ArrivedEvent, Externals, RecentMessages};
+use operation::Operations;
 use tape::Tape;
 
-use crate::command::{Command, Ending, OneWayCommand};
 use crate::corruption::{Corruption, HistoryFault};
-use crate::event::{Carried, Event, EventKind};
+use crate::event::{Carried, EventKind, Owner};
 use crate::history::HistoryEntry;
-use crate::id::{CommandNumbering, EventId, ExecutionId, PromiseToken};
+use crate::id::{CommandNumbering, EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
 
 pub use error::CursorError;
 pub use grant::Grant;
 pub use input::{Advance, Delivery, DropReason};
 pub use operation::{OpKey, Outcome};
+pub use poll::OpPoll;
 pub(crate) use tape::EntryOrder;
 
 /// Replays and extends the history of one execution.
@@ -124,7 +122,7 @@ pub(crate) use tape::EntryOrder;
 pub struct Cursor {
     instance: InstanceId,
     execution_id: ExecutionId,
-    stage: Stage,
+    stage: CursorStage,
     tape: Tape,
     last_event_id: EventId,
     /// The recorded time of the latest entry.
@@ -154,7 +152,7 @@ pub struct Cursor {
 
 /// Where a cursor stands.
 #[derive(Debug)]
-enum Stage {
+enum CursorStage {
     /// Before `OrchestrationStarted`.
     Unstarted,
     /// Between or within steps.
@@ -165,26 +163,13 @@ enum Stage {
     Failed(CursorError),
 }
 
-/// What polling an operation gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
-pub enum OpPoll {
-    /// Nothing yet. The operation asks for its value from now on.
-    Pending,
-    /// Its value. The operation is gone.
-    Ready(Outcome),
-    /// A run may be executed: execute it now, or poll it on, and report its
-    /// result with [`Cursor::complete_run`].
-    Execute,
-}
-
 impl Cursor {
     /// A cursor before the first event of an execution.
     pub fn new(instance: InstanceId, execution_id: ExecutionId) -> Self {
         Self {
             instance,
             execution_id,
-            stage: Stage::Unstarted,
+            stage: CursorStage::Unstarted,
             tape: Tape::default(),
             last_event_id: EventId::UNASSIGNED,
             last_recorded_ms: 0,
@@ -235,7 +220,7 @@ impl Cursor {
 
     /// Whether a terminal event was reached.
     pub fn has_ended(&self) -> bool {
-        matches!(self.stage, Stage::Ended)
+        matches!(self.stage, CursorStage::Ended)
     }
 
     /// How many operations wait for an input.
@@ -274,6 +259,12 @@ impl Cursor {
     }
 
     /// Adds the next recorded entry to what lies ahead.
+    ///
+    /// # Errors
+    ///
+    /// [`CursorError::Corrupt`] if it cannot follow the entry before it,
+    /// [`CursorError::OutOfTurn`] after [`end_of_history`](Self::end_of_history), and the
+    /// error of a cursor that has failed.
     pub fn feed(&mut self, entry: HistoryEntry) -> Result<(), CursorError> {
         self.check_not_failed()?;
         if self.tape.is_complete() {
@@ -289,152 +280,6 @@ impl Cursor {
     /// Says that the history has no more recorded entries.
     pub fn end_of_history(&mut self) {
         self.tape.complete();
-    }
-
-    /// A durable future was polled for the first time.
-    pub fn open(&mut self, request: Command) -> OpKey {
-        let subject = match &request {
-            Command::Activity { .. } => Subject::Activity,
-            Command::Timer { .. } => Subject::Timer,
-            Command::SubOrchestration { .. } => Subject::SubOrchestration,
-            Command::External { name } => Subject::External(Box::new(name.clone())),
-            Command::Patch { .. } => Subject::Patch,
-            Command::Run { name } => return self.call_run(name.clone()),
-        };
-        self.open_with(subject, request.into_event(self.execution_id))
-    }
-
-    /// The code created a promise: its operation, and the token for whoever is
-    /// to resolve it.
-    pub fn create_promise(&mut self, name: Name) -> (OpKey, PromiseToken) {
-        let number = self.promises_created;
-        self.promises_created += 1;
-        let event = Event::PromiseCreated {
-            event_id: EventId::UNASSIGNED,
-            name,
-            number,
-        };
-        let key = self.open_with(Subject::Promise(number), Some(event));
-        let token = PromiseToken {
-            instance: self.instance.clone(),
-            execution_id: self.execution_id,
-            number,
-        };
-        (key, token)
-    }
-
-    fn call_run(&mut self, name: Name) -> OpKey {
-        let key = self
-            .operations
-            .insert(Subject::Run(Box::new(name.clone())), Phase::Called);
-        self.block.call_run(name, key);
-        key
-    }
-
-    fn open_with(&mut self, subject: Subject, event: Option<Event>) -> OpKey {
-        let block_index = self.block.next_index();
-        let key = self
-            .operations
-            .insert(subject, Phase::Emitted { block_index });
-        if let Some(event) = event {
-            self.push(event, Some(key));
-        }
-        key
-    }
-
-    /// Adds a command to the block of this poll, by itself or by the recorded
-    /// event that it is. A patch question is not answered before the flush.
-    fn push(&mut self, event: Event, operation: Option<OpKey>) {
-        let recorded = self
-            .block
-            .next_to_find()
-            .and_then(|distance| self.tape.output(distance));
-        if event.kind() != EventKind::PatchMarked
-            && recorded.is_some_and(|recorded| is_exact(self.owner(), &event, recorded))
-        {
-            self.block.push_found(operation);
-        } else {
-            self.block.push(event, operation);
-        }
-    }
-
-    /// The code did something that has no answer.
-    pub fn emit(&mut self, notice: OneWayCommand) {
-        match &notice {
-            OneWayCommand::SetState { key, value } => {
-                self.state.insert(key.clone(), value.clone());
-            }
-            OneWayCommand::ClearState { key } => {
-                self.state.remove(key);
-            }
-            OneWayCommand::SetCustomStatus { status } => self.custom_status = Some(status.clone()),
-            OneWayCommand::StartDetached { .. }
-            | OneWayCommand::SendEvent { .. }
-            | OneWayCommand::ResolvePromise { .. } => {}
-        }
-        self.push(notice.into_event(), None);
-    }
-
-    /// A durable future was polled again: its value if it was granted, else the
-    /// operation asks for it.
-    pub fn poll(&mut self, key: OpKey) -> OpPoll {
-        let Some(operation) = self.operations.get_mut(key) else {
-            return OpPoll::Pending;
-        };
-        match operation.phase {
-            Phase::Running => OpPoll::Execute,
-            Phase::Permitted { .. } => self.begin_run(key),
-            Phase::Granted { .. } => self.take(key),
-            _ => {
-                self.operations.asked(key);
-                OpPoll::Pending
-            }
-        }
-    }
-
-    fn take(&mut self, key: OpKey) -> OpPoll {
-        self.granted = None;
-        self.operations
-            .remove(key)
-            .and_then(|operation| operation.value)
-            .map_or(OpPoll::Pending, |value| OpPoll::Ready(value.into()))
-    }
-
-    /// A durable future was dropped before it gave its value.
-    pub fn close(&mut self, key: OpKey) {
-        if self.granted == Some(key) {
-            self.granted = None;
-        }
-        if self.running == Some(key) {
-            self.running = None;
-        }
-        let Some(operation) = self.operations.remove(key) else {
-            return;
-        };
-        match operation.phase {
-            // The call itself created the promise, whether or not it is awaited.
-            Phase::Emitted { .. } if matches!(operation.subject, Subject::Promise(_)) => {}
-            Phase::Emitted { block_index } => self.withdraw(block_index),
-            Phase::Open { event_id } => self.close_open(&operation.subject, event_id),
-            _ => {}
-        }
-        if let Some(Arrived::External(arrival)) = operation.value {
-            self.block.give_back(*arrival);
-        }
-    }
-
-    /// Takes a command back. Those after it move up, so that the recorded events
-    /// no longer stand for them.
-    fn withdraw(&mut self, block_index: usize) {
-        let found = self.block.take_found();
-        let spelled: Vec<Output> = self.spelled_out(&found).collect();
-        self.block.spell_out(spelled);
-        self.block.withdraw(block_index);
-    }
-
-    /// The root returned.
-    pub fn finish(&mut self, ending: Ending) {
-        self.block.finish(ending.into_event());
     }
 
     /// What is to be stored: the entries that were appended since the last call.
@@ -456,42 +301,17 @@ impl Cursor {
         self.carried.take()
     }
 
-    /// An operation that was open is closed without its completion.
-    fn close_open(&mut self, subject: &Subject, event_id: EventId) {
-        if let Some(cancellation) = subject.cancellation(event_id) {
-            self.block.cancel(cancellation);
-        }
-        match subject {
-            Subject::External(name) => self.externals.unsubscribe(name, event_id),
-            Subject::Promise(number) => {
-                self.promises.remove(number);
-            }
-            _ => {}
-        }
-        if let Some(kind) = subject.scheduling_kind() {
-            self.abandon(event_id, kind);
+    /// An external event goes to the oldest subscription that waits for it, or to its
+    /// place among the unread ones.
+    fn offer(&mut self, event: ArrivedEvent) {
+        if let Some((subscription, event)) = self.externals.offer(event) {
+            self.arrive_at(subscription, event);
         }
     }
 
-    /// A completion that was recorded after this is consumed and dropped. Live
-    /// there is none: such a message is not even appended.
-    fn abandon(&mut self, scheduling_event: EventId, kind: EventKind) {
-        if self.is_replaying() {
-            self.abandoned.insert(scheduling_event, kind);
-        }
-    }
-
-    /// An external event goes to whoever waits for it, or to its place among the
-    /// unread ones.
-    fn offer(&mut self, arrival: Arrival) {
-        if let Some((subscription, arrival)) = self.externals.offer(arrival) {
-            self.arrive_at(subscription, Arrived::External(Box::new(arrival)));
-        }
-    }
-
-    fn arrive_at(&mut self, scheduling_event: EventId, value: Arrived) {
-        if let Some(key) = self.operations.open_at(scheduling_event) {
-            self.operations.arrived(key, value);
+    fn arrive_at(&mut self, subscription: EventId, event: ArrivedEvent) {
+        if let Some(key) = self.operations.open_at(subscription) {
+            self.operations.arrived_event(key, event);
         }
     }
 
@@ -502,15 +322,21 @@ impl Cursor {
         }
     }
 
+    /// Every call asks this first, so only the rare answer is a call itself.
+    #[inline]
     fn check_not_failed(&self) -> Result<(), CursorError> {
+        #[cold]
+        fn again(error: &CursorError) -> Result<(), CursorError> {
+            Err(error.clone())
+        }
         match &self.stage {
-            Stage::Failed(error) => Err(error.clone()),
-            _ => Ok(()),
+            CursorStage::Failed(error) => again(error),
+            CursorStage::Unstarted | CursorStage::Started | CursorStage::Ended => Ok(()),
         }
     }
 
     fn fail(&mut self, error: CursorError) -> CursorError {
-        self.stage = Stage::Failed(error.clone());
+        self.stage = CursorStage::Failed(error.clone());
         error
     }
 

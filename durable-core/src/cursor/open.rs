@@ -2,8 +2,8 @@
 //!
 //! Operations that are opened together have events and slots that follow one
 //! another, so the table keeps ranges: a join of thousands is one row. It does not
-//! know which operations of a range are still open, only how many; whoever looks
-//! into the slot sees whether it is the one.
+//! know which operations of a range are still open, only how many: the slot itself
+//! says whether it is the one.
 
 use alloc::vec::Vec;
 

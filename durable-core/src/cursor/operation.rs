@@ -17,7 +17,7 @@ use core::num::NonZeroU64;
 
 use slab::Slab;
 
-use super::external::Arrival;
+use super::external::ArrivedEvent;
 use super::open::OpenTable;
 use super::ready::Ready;
 use crate::event::{Event, EventKind};
@@ -43,14 +43,15 @@ impl OpKey {
     }
 }
 
-/// What an operation came to.
+/// What an operation came to. What is large in it is boxed: every operation has room
+/// for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// A value: of an activity, a child, a promise, an event or a run.
     Value(Payload),
     /// A failure of one of these, or its cancellation.
-    Failed(Failure),
+    Failed(Box<Failure>),
     /// A timer fired.
     Fired,
     /// The answer to a patch question.
@@ -61,19 +62,22 @@ impl From<Result<Payload, Failure>> for Outcome {
     fn from(result: Result<Payload, Failure>) -> Self {
         match result {
             Ok(value) => Self::Value(value),
-            Err(failure) => Self::Failed(failure),
+            Err(failure) => Self::Failed(Box::new(failure)),
         }
     }
 }
 
 /// What an operation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum OperationKind {
     Activity,
     Timer,
     SubOrchestration,
-    /// A subscription to this name.
+    /// A subscription that waits for this name.
     External(Box<Name>),
+    /// A subscription with the event that arrived for it. If the future is dropped
+    /// before it takes the value, the event goes back.
+    ExternalArrived(Box<ArrivedEvent>),
     /// A promise with this number.
     Promise(u64),
     /// A recorded side effect of this name.
@@ -82,7 +86,7 @@ pub(super) enum Subject {
     Patch,
 }
 
-impl Subject {
+impl OperationKind {
     /// The kind of the event that a completion names; `None` if nothing can
     /// complete it from outside.
     pub(super) fn scheduling_kind(&self) -> Option<EventKind> {
@@ -90,13 +94,14 @@ impl Subject {
             Self::Activity => Some(EventKind::ActivityScheduled),
             Self::Timer => Some(EventKind::TimerCreated),
             Self::SubOrchestration => Some(EventKind::SubOrchestrationScheduled),
-            Self::External(_) => Some(EventKind::ExternalSubscribed),
+            Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
             Self::Run(_) | Self::Patch => None,
         }
     }
 
-    /// The output that tells the world that nobody waits for it any more.
+    /// The output that says that the code no longer waits for it; `None` if nothing
+    /// outside has to know.
     pub(super) fn cancellation(&self, source_event_id: EventId) -> Option<Event> {
         let event_id = EventId::UNASSIGNED;
         match self {
@@ -112,7 +117,11 @@ impl Subject {
                 event_id,
                 source_event_id,
             }),
-            Self::External(_) | Self::Promise(_) | Self::Run(_) | Self::Patch => None,
+            Self::External(_)
+            | Self::ExternalArrived(_)
+            | Self::Promise(_)
+            | Self::Run(_)
+            | Self::Patch => None,
         }
     }
 }
@@ -138,30 +147,6 @@ pub(super) enum Phase {
     Running,
 }
 
-/// A value that has arrived. What is large in it is boxed: every operation has
-/// room for one.
-#[derive(Debug)]
-pub(super) enum Arrived {
-    Value(Payload),
-    Failed(Box<Failure>),
-    Fired,
-    Patched(bool),
-    /// If nobody takes it, it is given back.
-    External(Box<Arrival>),
-}
-
-impl From<Arrived> for Outcome {
-    fn from(value: Arrived) -> Self {
-        match value {
-            Arrived::Value(value) => Self::Value(value),
-            Arrived::Failed(failure) => Self::Failed(*failure),
-            Arrived::Fired => Self::Fired,
-            Arrived::Patched(answer) => Self::Patched(answer),
-            Arrived::External(arrival) => Self::Value(arrival.event.data),
-        }
-    }
-}
-
 /// Kept small: what a wide join costs is mostly how much memory it goes through.
 #[derive(Debug)]
 pub(super) struct Operation {
@@ -170,10 +155,10 @@ pub(super) struct Operation {
     scheduled_by: EventId,
     /// Whether its future was polled since its last grant lapsed.
     asks: bool,
-    pub(super) subject: Subject,
+    pub(super) kind: OperationKind,
     pub(super) phase: Phase,
     /// While it is waiting or granted.
-    pub(super) value: Option<Arrived>,
+    pub(super) value: Option<Outcome>,
 }
 
 impl Operation {
@@ -201,14 +186,14 @@ pub(super) struct Operations {
 impl Operations {
     /// Adds an operation. It asks if its future was just polled: always, but for
     /// a promise, which the call itself created.
-    pub(super) fn insert(&mut self, subject: Subject, phase: Phase) -> OpKey {
+    pub(super) fn insert(&mut self, kind: OperationKind, phase: Phase) -> OpKey {
         let serial = Serial::MIN.saturating_add(self.inserted);
         self.inserted += 1;
         let slot = self.slots.insert(Operation {
             serial,
             scheduled_by: EventId::UNASSIGNED,
-            asks: !matches!(subject, Subject::Promise(_)),
-            subject,
+            asks: !matches!(kind, OperationKind::Promise(_)),
+            kind,
             phase,
             value: None,
         });
@@ -237,8 +222,8 @@ impl Operations {
         (event_id != EventId::UNASSIGNED).then_some(event_id)
     }
 
-    pub(super) fn subject(&self, key: OpKey) -> Option<&Subject> {
-        self.get(key).map(|operation| &operation.subject)
+    pub(super) fn kind(&self, key: OpKey) -> Option<&OperationKind> {
+        self.get(key).map(|operation| &operation.kind)
     }
 
     pub(super) fn get_mut(&mut self, key: OpKey) -> Option<&mut Operation> {
@@ -294,7 +279,7 @@ impl Operations {
     }
 
     /// Its value arrived: it is no longer open, and ready if its future asks.
-    pub(super) fn arrived(&mut self, key: OpKey, value: Arrived) {
+    pub(super) fn arrived(&mut self, key: OpKey, value: Outcome) {
         let turn = self.take_turn();
         let Some(operation) = self.get_mut(key) else {
             return;
@@ -306,6 +291,16 @@ impl Operations {
         }
         if let Phase::Open { event_id } = before {
             self.open.remove(event_id);
+        }
+    }
+
+    /// An external event arrived at an open subscription, which holds it until its
+    /// future takes it.
+    pub(super) fn arrived_event(&mut self, key: OpKey, event: ArrivedEvent) {
+        let value = Outcome::Value(event.event.data.clone());
+        if let Some(operation) = self.get_mut(key) {
+            operation.kind = OperationKind::ExternalArrived(Box::new(event));
+            self.arrived(key, value);
         }
     }
 
@@ -361,11 +356,11 @@ impl Operations {
     }
 
     /// External events that arrived at an operation and were not taken.
-    pub(super) fn held_events(&self) -> impl Iterator<Item = &Arrival> {
+    pub(super) fn held_events(&self) -> impl Iterator<Item = &ArrivedEvent> {
         self.slots
             .iter()
-            .filter_map(|(_, operation)| match &operation.value {
-                Some(Arrived::External(arrival)) => Some(&**arrival),
+            .filter_map(|(_, operation)| match &operation.kind {
+                OperationKind::ExternalArrived(event) => Some(&**event),
                 _ => None,
             })
     }

@@ -1,7 +1,7 @@
-//! Who could go on and asks to, in order of turns.
+//! The operations that could go on and ask to, in order of turns.
 //!
-//! An operation that goes away leaves its place behind; it is passed over when
-//! a later one is taken out.
+//! An operation that goes away leaves its entry in the queue, which is passed over
+//! when a later one is taken out.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Ordering;
@@ -11,7 +11,7 @@ use super::operation::OpKey;
 /// A queue by turn.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    places: BinaryHeap<Place>,
+    queue: BinaryHeap<QueuedOperation>,
 }
 
 impl Ready {
@@ -20,47 +20,47 @@ impl Ready {
 
     /// Adds an operation at its turn, which no other has.
     pub(super) fn push(&mut self, turn: u64, key: OpKey) {
-        self.places.push(Place { turn, key });
+        self.queue.push(QueuedOperation { turn, key });
     }
 
-    /// Gives back the memory of those who went on.
+    /// Gives back the memory of those that went on.
     pub(super) fn shrink_to_fit(&mut self) {
-        self.places.shrink_to_fit();
+        self.queue.shrink_to_fit();
     }
 
     /// Takes out the one whose turn is next.
     pub(super) fn pop(&mut self) -> Option<OpKey> {
-        let place = self.places.pop();
-        if self.places.is_empty() {
-            self.places.shrink_to(Self::SMALL);
+        let next = self.queue.pop();
+        if self.queue.is_empty() {
+            self.queue.shrink_to(Self::SMALL);
         }
-        place.map(|place| place.key)
+        next.map(|next| next.key)
     }
 }
 
 #[derive(Debug)]
-struct Place {
+struct QueuedOperation {
     turn: u64,
     key: OpKey,
 }
 
 /// The earliest turn is the greatest.
-impl Ord for Place {
+impl Ord for QueuedOperation {
     fn cmp(&self, other: &Self) -> Ordering {
         other.turn.cmp(&self.turn)
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for QueuedOperation {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for QueuedOperation {
     fn eq(&self, other: &Self) -> bool {
         self.turn == other.turn
     }
 }
 
-impl Eq for Place {}
+impl Eq for QueuedOperation {}

@@ -4,7 +4,7 @@
 //! granted while another is being executed. So the result of a run that is polled
 //! in replay is the first recorded one ahead, or the code has changed.
 
-use super::operation::{OpKey, Phase, Subject};
+use super::operation::{OpKey, OperationKind, Phase};
 use super::{Cursor, OpPoll};
 use crate::event::Event;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ impl Cursor {
         }
         self.running = None;
         if let Some(operation) = self.operations.remove(key)
-            && let Subject::Run(name) = operation.subject
+            && let OperationKind::Run(name) = operation.kind
         {
             self.push(completed(*name, result), None);
         }
@@ -54,7 +54,7 @@ impl Cursor {
         let Some(operation) = self.operations.remove(key) else {
             return OpPoll::Pending;
         };
-        let Subject::Run(name) = operation.subject else {
+        let OperationKind::Run(name) = operation.kind else {
             return OpPoll::Pending;
         };
         let name = *name;
@@ -84,7 +84,7 @@ impl Cursor {
         }
     }
 
-    /// The cursor fails; whoever calls it next is told why.
+    /// The cursor fails; its next call answers why.
     fn refuse_run(&mut self, name: Name, distance: usize, difference: Difference) -> OpPoll {
         let code = completed(name, Ok(Payload::from("null")));
         let _ = self.violation(Some(code), distance, difference);

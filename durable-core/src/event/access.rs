@@ -1,7 +1,6 @@
 //! Questions that can be asked of any event.
 
-use super::table::{Event, EventClass, EventKind};
-use crate::id::EventId;
+use super::define::{Event, EventClass, EventKind};
 
 impl EventKind {
     /// The number that is stored for this kind.
@@ -11,23 +10,7 @@ impl EventKind {
 
     /// Whether events of this kind end the execution.
     pub const fn is_terminal(self) -> bool {
-        matches!(self.class(), EventClass::Terminal)
-    }
-
-    /// For a completion or a cancellation: the kind of the event that its
-    /// `source_event_id` must name.
-    pub const fn source_kind(self) -> Option<Self> {
-        Some(match self {
-            Self::ActivityCompleted | Self::ActivityFailed | Self::ActivityCancelRequested => {
-                Self::ActivityScheduled
-            }
-            Self::TimerFired | Self::TimerCancelled => Self::TimerCreated,
-            Self::SubOrchestrationCompleted
-            | Self::SubOrchestrationFailed
-            | Self::SubOrchestrationCancelRequested => Self::SubOrchestrationScheduled,
-            Self::PromiseResolved | Self::PromiseRejected => Self::PromiseCreated,
-            _ => return None,
-        })
+        matches!(self.class(), EventClass::Terminal | EventClass::Forced)
     }
 }
 
@@ -54,46 +37,7 @@ impl Event {
 
     /// Whether it ends the execution without the code having said so.
     pub const fn is_forced(&self) -> bool {
-        matches!(self, Self::OrchestrationTerminated { .. })
-    }
-
-    /// The event that this one completes or cancels.
-    ///
-    /// External events have none: they are matched by name.
-    pub const fn source_event_id(&self) -> Option<EventId> {
-        match self {
-            Self::ActivityCompleted {
-                source_event_id, ..
-            }
-            | Self::ActivityFailed {
-                source_event_id, ..
-            }
-            | Self::ActivityCancelRequested {
-                source_event_id, ..
-            }
-            | Self::TimerFired {
-                source_event_id, ..
-            }
-            | Self::TimerCancelled {
-                source_event_id, ..
-            }
-            | Self::SubOrchestrationCompleted {
-                source_event_id, ..
-            }
-            | Self::SubOrchestrationFailed {
-                source_event_id, ..
-            }
-            | Self::SubOrchestrationCancelRequested {
-                source_event_id, ..
-            }
-            | Self::PromiseResolved {
-                source_event_id, ..
-            }
-            | Self::PromiseRejected {
-                source_event_id, ..
-            } => Some(*source_event_id),
-            _ => None,
-        }
+        matches!(self.class(), EventClass::Forced)
     }
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
 
-/// Who waits for a sub-orchestration: the answer goes to this scheduling event
-/// of this execution, and to no later one.
+/// The parent of a sub-orchestration: the answer goes to this scheduling event of
+/// this execution, and to no later one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parent {
     /// The parent's instance.
@@ -49,7 +49,7 @@ impl Carried {
     }
 }
 
-/// An external event that nobody has read yet.
+/// An external event that the code has not read yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadEvent {
     /// The name it was raised with.

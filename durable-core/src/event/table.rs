@@ -1,378 +1,260 @@
 //! The table of all events.
+//!
+//! A row is `number class Name { fields }`. The number is on disk and is never given to
+//! another kind; an output that records a command has the kind of the command after its
+//! class. A field is `name: Type as role`: the role says what the field is to replay, to
+//! limits, to payload codecs and to people. Every event has an `event_id` before its
+//! fields.
 
-use alloc::string::String;
-use core::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use super::parts::{Carried, Parent};
-use crate::failure::Failure;
-use crate::id::{EventId, ExecutionId, PromiseToken};
-use crate::options::ActivityOptions;
-use crate::text::{InstanceId, MessageId, Name, Payload, Version};
-
-/// On which side of the code an event stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventClass {
-    /// It came from outside and is delivered to the code.
-    Input,
-    /// The code emitted it in answer to the inputs so far.
-    Output,
-    /// It ends the execution.
-    Terminal,
-}
-
-/// Defines [`Event`] and [`EventKind`] from one list of
-/// `number class Name { fields }`, and gives every event its `event_id`.
-macro_rules! events {
-    ($(
-        $(#[$meta:meta])*
-        $number:literal $class:ident $name:ident {
-            $( $(#[$field_meta:meta])* $field:ident: $type:ty, )*
-        }
-    )*) => {
-        /// One fact in the history of an execution.
-        ///
-        /// Every variant has an `event_id`: its position, given by the cursor
-        /// before anything is stored and never changed. A completion names the
-        /// event that asked for it in `source_event_id`.
-        ///
-        /// ```
-        /// use durable_core::{Event, EventId, EventKind};
-        ///
-        /// let done = Event::ActivityCompleted {
-        ///     event_id: EventId::new(3),
-        ///     source_event_id: EventId::new(2),
-        ///     result: "42".into(),
-        /// };
-        /// assert_eq!(done.event_id(), EventId::new(3));
-        /// assert_eq!(done.source_event_id(), Some(EventId::new(2)));
-        /// assert_eq!(done.kind(), EventKind::ActivityCompleted);
-        /// assert!(done.is_input());
-        /// ```
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-        #[serde(tag = "type")]
-        #[non_exhaustive]
-        pub enum Event {
-            $(
-                $(#[$meta])*
-                $name {
-                    /// Its position in the history.
-                    event_id: EventId,
-                    $( $(#[$field_meta])* $field: $type, )*
-                },
-            )*
-        }
-
-        /// The kind of an [`Event`]; its number is what is stored and is never
-        /// given to another kind.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        #[repr(u16)]
-        pub enum EventKind {
-            $( $(#[$meta])* $name = $number, )*
-        }
-
-        impl EventKind {
-            /// All kinds, in the order of their numbers.
-            pub const ALL: &'static [Self] = &[ $( Self::$name, )* ];
-
-            /// The kind with this number.
-            pub const fn from_number(number: u16) -> Option<Self> {
-                match number {
-                    $( $number => Some(Self::$name), )*
-                    _ => None,
-                }
+/// Passes the table of events to a macro.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __event_table {
+    ($define:ident) => {
+        $define! {
+            /// The execution began. Always event 1.
+            1 Input OrchestrationStarted {
+                /// The orchestration.
+                name: Name as role::name("orchestration"),
+                /// The version that this execution runs on until its end.
+                version: Version as role::VERSION,
+                /// What it was started with.
+                input: Payload as role::recorded("input"),
+                /// The parent that waits for it, if it is a sub-orchestration.
+                parent: Option<Parent> as role::Fact,
+                /// What the execution before it left behind.
+                carried: Carried as role::LeftBehind,
             }
 
-            /// The name of the kind, as in `Event`.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $( Self::$name => stringify!($name), )*
-                }
+            /// The code called an activity. A full record of the work.
+            2 Output(Activity) ActivityScheduled {
+                /// The activity.
+                name: Name as role::name("activity"),
+                /// What it is called with.
+                input: Payload as role::INPUT,
+                /// The execution that called it.
+                execution_id: ExecutionId as role::Fact,
+                /// How it is to be run.
+                options: ActivityOptions as role::Options,
             }
 
-            /// On which side of the code events of this kind stand.
-            pub const fn class(self) -> EventClass {
-                match self {
-                    $( Self::$name => EventClass::$class, )*
-                }
-            }
-        }
-
-        impl Event {
-            /// Its position in the history.
-            pub const fn event_id(&self) -> EventId {
-                match self {
-                    $( Self::$name { event_id, .. } )|* => *event_id,
-                }
+            /// An activity succeeded.
+            3 Input ActivityCompleted {
+                /// Its `ActivityScheduled`.
+                source_event_id: EventId as role::source(EventKind::ActivityScheduled),
+                /// What it returned.
+                result: Payload as role::recorded("result"),
             }
 
-            /// Gives the event its position. Only the cursor does this.
-            pub(crate) fn set_event_id(&mut self, position: EventId) {
-                match self {
-                    $( Self::$name { event_id, .. } )|* => *event_id = position,
-                }
+            /// An activity failed for good.
+            4 Input ActivityFailed {
+                /// Its `ActivityScheduled`.
+                source_event_id: EventId as role::source(EventKind::ActivityScheduled),
+                /// Why.
+                failure: Failure as role::FAILURE,
             }
 
-            /// Its kind.
-            pub const fn kind(&self) -> EventKind {
-                match self {
-                    $( Self::$name { .. } => EventKind::$name, )*
-                }
+            /// The code gave up an activity that had not finished.
+            5 Output ActivityCancelRequested {
+                /// Its `ActivityScheduled`.
+                source_event_id: EventId as role::source(EventKind::ActivityScheduled),
+            }
+
+            /// The code set a timer.
+            6 Output(Timer) TimerCreated {
+                /// When it is due, by the store's clock.
+                fire_at_ms: u64 as role::DueTime,
+                /// The execution that set it.
+                execution_id: ExecutionId as role::Fact,
+            }
+
+            /// A timer fired.
+            7 Input TimerFired {
+                /// Its `TimerCreated`.
+                source_event_id: EventId as role::source(EventKind::TimerCreated),
+                /// When it was due.
+                fire_at_ms: u64 as role::Fact,
+            }
+
+            /// The code gave up a timer that had not fired.
+            8 Output TimerCancelled {
+                /// Its `TimerCreated`.
+                source_event_id: EventId as role::source(EventKind::TimerCreated),
+            }
+
+            /// The code began to wait for an external event.
+            9 Output(External) ExternalSubscribed {
+                /// The name it waits for.
+                name: Name as role::name("event"),
+            }
+
+            /// A client or another instance raised an event. It is matched by name: the
+            /// sender knows no event ids.
+            10 Input ExternalEvent {
+                /// The name it was raised with.
+                name: Name as role::name("event"),
+                /// What it carries.
+                data: Payload as role::recorded("event data"),
+                /// The sender's id of it.
+                message_id: MessageId as role::Fact,
+            }
+
+            /// The code started a sub-orchestration and waits for it.
+            11 Output(SubOrchestration) SubOrchestrationScheduled {
+                /// The orchestration.
+                name: Name as role::name("orchestration"),
+                /// The version asked for; `None` is the newest.
+                version: Option<Version> as role::VERSION,
+                /// The child's instance id.
+                instance: InstanceId as role::StartedInstance,
+                /// What it is started with.
+                input: Payload as role::INPUT,
+                /// The execution that started it.
+                execution_id: ExecutionId as role::Fact,
+            }
+
+            /// A sub-orchestration succeeded.
+            12 Input SubOrchestrationCompleted {
+                /// Its `SubOrchestrationScheduled`.
+                source_event_id: EventId as role::source(EventKind::SubOrchestrationScheduled),
+                /// What it returned.
+                result: Payload as role::recorded("result"),
+            }
+
+            /// A sub-orchestration failed, or could not be started.
+            13 Input SubOrchestrationFailed {
+                /// Its `SubOrchestrationScheduled`.
+                source_event_id: EventId as role::source(EventKind::SubOrchestrationScheduled),
+                /// Why.
+                failure: Failure as role::FAILURE,
+            }
+
+            /// The code gave up a sub-orchestration that had not finished.
+            14 Output SubOrchestrationCancelRequested {
+                /// Its `SubOrchestrationScheduled`.
+                source_event_id: EventId as role::source(EventKind::SubOrchestrationScheduled),
+            }
+
+            /// The code started another orchestration and does not wait for it.
+            15 Output(Detached) OrchestrationChained {
+                /// The orchestration.
+                name: Name as role::name("orchestration"),
+                /// The version asked for; `None` is the newest.
+                version: Option<Version> as role::VERSION,
+                /// Its instance id.
+                instance: InstanceId as role::StartedInstance,
+                /// What it is started with.
+                input: Payload as role::INPUT,
+            }
+
+            /// A recorded side effect ran.
+            16 Output(Run) OperationCompleted {
+                /// The name that the code gave it.
+                name: Name as role::name("operation"),
+                /// What it returned.
+                result: Result<Payload, Failure> as role::recorded("result"),
+            }
+
+            /// The code set a state key.
+            17 Output(State) StateSet {
+                /// The key.
+                key: Name as role::STATE_KEY,
+                /// Its new value.
+                value: Payload as role::recorded("state"),
+            }
+
+            /// The code cleared a state key.
+            18 Output(State) StateCleared {
+                /// The key.
+                key: Name as role::STATE_KEY,
+            }
+
+            /// The code created a promise.
+            19 Output(Promise) PromiseCreated {
+                /// The name that the code gave it.
+                name: Name as role::name("promise"),
+                /// Which promise of the execution it is, from 0.
+                number: u64 as role::PromiseNumber,
+            }
+
+            /// A promise was resolved.
+            20 Input PromiseResolved {
+                /// Its `PromiseCreated`.
+                source_event_id: EventId as role::source(EventKind::PromiseCreated),
+                /// The value.
+                value: Payload as role::recorded("result"),
+            }
+
+            /// A promise was rejected.
+            21 Input PromiseRejected {
+                /// Its `PromiseCreated`.
+                source_event_id: EventId as role::source(EventKind::PromiseCreated),
+                /// Why.
+                failure: Failure as role::FAILURE,
+            }
+
+            /// The code sent an event to another instance.
+            22 Output(Message) ExternalEventSent {
+                /// The instance.
+                target: InstanceId as role::Target,
+                /// The name of the event.
+                name: Name as role::name("event"),
+                /// What it carries.
+                data: Payload as role::recorded("event data"),
+            }
+
+            /// The code resolved or rejected a promise of another instance.
+            23 Output(Message) PromiseResolutionSent {
+                /// The promise.
+                target: PromiseToken as role::Target,
+                /// The value, or why there is none.
+                resolution: Result<Payload, Failure> as role::recorded("result"),
+            }
+
+            /// The code set its custom status.
+            24 Output(Status) CustomStatusSet {
+                /// The status.
+                status: Payload as role::recorded("custom status"),
+            }
+
+            /// The code took the new path of a patch.
+            25 Output(Patch) PatchMarked {
+                /// The patch.
+                patch_id: Name as role::PATCH,
+            }
+
+            /// A client or the parent asked the execution to stop. The code decides how.
+            26 Input OrchestrationCancelRequested {
+                /// Why.
+                reason: String as role::Reason,
+            }
+
+            /// The code returned a value.
+            27 Terminal OrchestrationCompleted {
+                /// The value.
+                output: Payload as role::returned("output"),
+            }
+
+            /// The code returned a failure.
+            28 Terminal OrchestrationFailed {
+                /// The failure.
+                failure: Failure as role::returned("failure"),
+            }
+
+            /// The code goes on in a new execution with an empty history.
+            29 Terminal OrchestrationContinuedAsNew {
+                /// What the next execution is started with.
+                input: Payload as role::returned("input"),
+                /// The version of the next execution; `None` is the newest.
+                version: Option<Version> as role::NEXT_VERSION,
+            }
+
+            /// The execution was ended from outside: terminated, or failed by policy
+            /// after a panic or a violation.
+            30 Forced OrchestrationTerminated {
+                /// Why.
+                failure: Failure as role::FAILURE,
             }
         }
     };
-}
-
-events! {
-    /// The execution began. Always event 1.
-    1 Input OrchestrationStarted {
-        /// The orchestration.
-        name: Name,
-        /// The version that this execution runs on until its end.
-        version: Version,
-        /// What it was started with.
-        input: Payload,
-        /// Who waits for it, if it is a sub-orchestration.
-        parent: Option<Parent>,
-        /// What the execution before it left behind.
-        carried: Carried,
-    }
-
-    /// The code called an activity. A full record of the work.
-    2 Output ActivityScheduled {
-        /// The activity.
-        name: Name,
-        /// What it is called with.
-        input: Payload,
-        /// The execution that called it.
-        execution_id: ExecutionId,
-        /// How it is to be run.
-        options: ActivityOptions,
-    }
-
-    /// An activity succeeded.
-    3 Input ActivityCompleted {
-        /// Its `ActivityScheduled`.
-        source_event_id: EventId,
-        /// What it returned.
-        result: Payload,
-    }
-
-    /// An activity failed for good.
-    4 Input ActivityFailed {
-        /// Its `ActivityScheduled`.
-        source_event_id: EventId,
-        /// Why.
-        failure: Failure,
-    }
-
-    /// The code gave up an activity that had not finished.
-    5 Output ActivityCancelRequested {
-        /// Its `ActivityScheduled`.
-        source_event_id: EventId,
-    }
-
-    /// The code set a timer.
-    6 Output TimerCreated {
-        /// When it is due, by the store's clock.
-        fire_at_ms: u64,
-        /// The execution that set it.
-        execution_id: ExecutionId,
-    }
-
-    /// A timer fired.
-    7 Input TimerFired {
-        /// Its `TimerCreated`.
-        source_event_id: EventId,
-        /// When it was due.
-        fire_at_ms: u64,
-    }
-
-    /// The code gave up a timer that had not fired.
-    8 Output TimerCancelled {
-        /// Its `TimerCreated`.
-        source_event_id: EventId,
-    }
-
-    /// The code began to wait for an external event.
-    9 Output ExternalSubscribed {
-        /// The name it waits for.
-        name: Name,
-    }
-
-    /// Somebody raised an event. It is matched by name: whoever raises it knows
-    /// no event ids.
-    10 Input ExternalEvent {
-        /// The name it was raised with.
-        name: Name,
-        /// What it carries.
-        data: Payload,
-        /// The sender's id of it.
-        message_id: MessageId,
-    }
-
-    /// The code started a sub-orchestration and waits for it.
-    11 Output SubOrchestrationScheduled {
-        /// The orchestration.
-        name: Name,
-        /// The version asked for; `None` is the newest.
-        version: Option<Version>,
-        /// The child's instance id.
-        instance: InstanceId,
-        /// What it is started with.
-        input: Payload,
-        /// The execution that started it.
-        execution_id: ExecutionId,
-    }
-
-    /// A sub-orchestration succeeded.
-    12 Input SubOrchestrationCompleted {
-        /// Its `SubOrchestrationScheduled`.
-        source_event_id: EventId,
-        /// What it returned.
-        result: Payload,
-    }
-
-    /// A sub-orchestration failed, or could not be started.
-    13 Input SubOrchestrationFailed {
-        /// Its `SubOrchestrationScheduled`.
-        source_event_id: EventId,
-        /// Why.
-        failure: Failure,
-    }
-
-    /// The code gave up a sub-orchestration that had not finished.
-    14 Output SubOrchestrationCancelRequested {
-        /// Its `SubOrchestrationScheduled`.
-        source_event_id: EventId,
-    }
-
-    /// The code started another orchestration and does not wait for it.
-    15 Output OrchestrationChained {
-        /// The orchestration.
-        name: Name,
-        /// The version asked for; `None` is the newest.
-        version: Option<Version>,
-        /// Its instance id.
-        instance: InstanceId,
-        /// What it is started with.
-        input: Payload,
-    }
-
-    /// A recorded side effect ran.
-    16 Output OperationCompleted {
-        /// The name that the code gave it.
-        name: Name,
-        /// What it returned.
-        result: Result<Payload, Failure>,
-    }
-
-    /// The code set a state key.
-    17 Output StateSet {
-        /// The key.
-        key: Name,
-        /// Its new value.
-        value: Payload,
-    }
-
-    /// The code cleared a state key.
-    18 Output StateCleared {
-        /// The key.
-        key: Name,
-    }
-
-    /// The code created a promise.
-    19 Output PromiseCreated {
-        /// The name that the code gave it.
-        name: Name,
-        /// Which promise of the execution it is, from 0.
-        number: u64,
-    }
-
-    /// Somebody resolved a promise.
-    20 Input PromiseResolved {
-        /// Its `PromiseCreated`.
-        source_event_id: EventId,
-        /// The value.
-        value: Payload,
-    }
-
-    /// Somebody rejected a promise.
-    21 Input PromiseRejected {
-        /// Its `PromiseCreated`.
-        source_event_id: EventId,
-        /// Why.
-        failure: Failure,
-    }
-
-    /// The code sent an event to another instance.
-    22 Output ExternalEventSent {
-        /// The instance.
-        target: InstanceId,
-        /// The name of the event.
-        name: Name,
-        /// What it carries.
-        data: Payload,
-    }
-
-    /// The code resolved or rejected a promise of another instance.
-    23 Output PromiseResolutionSent {
-        /// The promise.
-        target: PromiseToken,
-        /// The value, or why there is none.
-        resolution: Result<Payload, Failure>,
-    }
-
-    /// The code set its custom status.
-    24 Output CustomStatusSet {
-        /// The status.
-        status: Payload,
-    }
-
-    /// The code took the new path of a patch.
-    25 Output PatchMarked {
-        /// The patch.
-        patch_id: Name,
-    }
-
-    /// Somebody asked the execution to stop. It decides itself how.
-    26 Input OrchestrationCancelRequested {
-        /// Why.
-        reason: String,
-    }
-
-    /// The code returned a value.
-    27 Terminal OrchestrationCompleted {
-        /// The value.
-        output: Payload,
-    }
-
-    /// The code returned a failure.
-    28 Terminal OrchestrationFailed {
-        /// The failure.
-        failure: Failure,
-    }
-
-    /// The code goes on in a new execution with an empty history.
-    29 Terminal OrchestrationContinuedAsNew {
-        /// What the next execution is started with.
-        input: Payload,
-        /// The version of the next execution; `None` is the newest.
-        version: Option<Version>,
-    }
-
-    /// The execution was ended from outside: terminated, or failed by policy
-    /// after a panic or a violation.
-    30 Terminal OrchestrationTerminated {
-        /// Why.
-        failure: Failure,
-    }
-}
-
-impl fmt::Display for EventKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

@@ -4,7 +4,7 @@
 //! Everything that a caller hands in is measured; reasons and failure messages
 //! are measured as payloads. Nothing is measured that the store made itself, and
 //! nothing here knows how often or when a provider asks: it asks once per call,
-//! before anything is written.
+//! before it writes anything.
 
 use super::commit::{InstanceUpdate, TurnCommit};
 use super::lease::Release;
@@ -13,9 +13,9 @@ use super::query::InstanceStatus;
 use super::start::StartInstance;
 use super::work::WorkResult;
 use crate::event::Event;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::limits::{LimitError, Limits};
-use crate::text::{InstanceId, Name, Payload};
+use crate::text::{InstanceId, Payload};
 
 type Checked = Result<(), LimitError>;
 
@@ -24,6 +24,10 @@ type Checked = Result<(), LimitError>;
 impl Limits {
     /// Checks everything in a turn: its events (and with them its work), its messages and
     /// what it says of its instance.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_turn(&self, turn: &TurnCommit) -> Result<(), LimitError> {
         let next = turn.next_execution.iter().flat_map(|next| &next.events);
         for entry in turn.events.iter().chain(next) {
@@ -36,6 +40,10 @@ impl Limits {
     }
 
     /// Checks a message and the id of the instance that it is for.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     ///
     /// ```
     /// use durable_core::provider::{Message, MessageBody};
@@ -70,17 +78,25 @@ impl Limits {
             }
             MessageBody::Cancel { reason } => self.check_payload("reason", reason),
             MessageBody::Terminate { failure } => self.check_failure(failure),
-            _ => Ok(()),
+            MessageBody::TimerFired { .. } => Ok(()),
         }
     }
 
     /// Checks what is said of an instance that is given back.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_release(&self, release: &Release) -> Result<(), LimitError> {
         let blocked = release.blocked.as_ref();
         blocked.map_or(Ok(()), |blocked| self.check_failure(blocked))
     }
 
     /// Checks what became of a work item.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_work_result(&self, result: &WorkResult) -> Result<(), LimitError> {
         match result {
             WorkResult::Finished(result) => check_result(self, result),
@@ -89,75 +105,13 @@ impl Limits {
         }
     }
 
-    /// Checks a failure: its kind, its message and its details.
-    pub fn check_failure(&self, failure: &Failure) -> Result<(), LimitError> {
-        if let FailureKind::Application(kind) = &failure.kind {
-            self.check_name("failure kind", kind)?;
-        }
-        self.check_payload("failure message", &failure.message)?;
-        let details = failure.details.as_ref();
-        details.map_or(Ok(()), |details| {
-            self.check_payload("failure details", details)
-        })
-    }
-
     /// Checks the names and payloads of an event.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
     pub fn check_event(&self, event: &Event) -> Result<(), LimitError> {
-        match event {
-            Event::OrchestrationStarted { name, input, .. } => {
-                check_call(self, "orchestration", name, input)
-            }
-            Event::ActivityScheduled {
-                name,
-                input,
-                options,
-                ..
-            } => {
-                check_call(self, "activity", name, input)?;
-                check_queue(self, options.queue.as_ref())
-            }
-            Event::SubOrchestrationScheduled {
-                name,
-                instance,
-                input,
-                ..
-            }
-            | Event::OrchestrationChained {
-                name,
-                instance,
-                input,
-                ..
-            } => {
-                self.check_name("instance", instance)?;
-                check_call(self, "orchestration", name, input)
-            }
-            Event::ExternalEventSent {
-                target, name, data, ..
-            } => {
-                self.check_name("instance", target)?;
-                self.check_name("event", name)?;
-                self.check_payload("event data", data)
-            }
-            Event::ExternalEvent { name, data, .. } => {
-                self.check_name("event", name)?;
-                self.check_payload("event data", data)
-            }
-            Event::StateSet { key, value, .. } => {
-                self.check_name("state key", key)?;
-                self.check_payload("state", value)
-            }
-            Event::OperationCompleted { name, result, .. } => {
-                self.check_name("operation", name)?;
-                check_result(self, result)
-            }
-            Event::PromiseResolutionSent {
-                target, resolution, ..
-            } => {
-                self.check_name("instance", &target.instance)?;
-                check_result(self, resolution)
-            }
-            _ => check_small_event(self, event),
-        }
+        event.check_limits(self)
     }
 }
 
@@ -179,7 +133,7 @@ fn check_update(limits: &Limits, update: &InstanceUpdate) -> Checked {
             | InstanceStatus::Failed { failure }
             | InstanceStatus::Terminated { failure },
         ) => limits.check_failure(failure),
-        _ => Ok(()),
+        Some(InstanceStatus::Pending | InstanceStatus::Running) | None => Ok(()),
     }
 }
 
@@ -196,38 +150,4 @@ fn check_start(limits: &Limits, start: &StartInstance) -> Checked {
         limits.check_name("version", version)?;
     }
     limits.check_payload("input", &start.input)
-}
-
-fn check_call(limits: &Limits, what: &'static str, name: &Name, input: &Payload) -> Checked {
-    limits.check_name(what, name)?;
-    limits.check_payload("input", input)
-}
-
-fn check_queue(limits: &Limits, queue: Option<&Name>) -> Checked {
-    queue.map_or(Ok(()), |queue| limits.check_name("queue", queue))
-}
-
-/// Events with one name, one payload or one failure.
-fn check_small_event(limits: &Limits, event: &Event) -> Checked {
-    match event {
-        Event::ActivityCompleted { result, .. }
-        | Event::SubOrchestrationCompleted { result, .. } => limits.check_payload("result", result),
-        Event::PromiseResolved { value, .. } => limits.check_payload("result", value),
-        Event::CustomStatusSet { status, .. } => limits.check_payload("custom status", status),
-        Event::OrchestrationCompleted { output, .. } => limits.check_payload("output", output),
-        Event::OrchestrationContinuedAsNew { input, .. } => limits.check_payload("input", input),
-        Event::OrchestrationCancelRequested { reason, .. } => {
-            limits.check_payload("reason", reason)
-        }
-        Event::ActivityFailed { failure, .. }
-        | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. }
-        | Event::OrchestrationFailed { failure, .. }
-        | Event::OrchestrationTerminated { failure, .. } => limits.check_failure(failure),
-        Event::ExternalSubscribed { name, .. } => limits.check_name("event", name),
-        Event::StateCleared { key, .. } => limits.check_name("state key", key),
-        Event::PromiseCreated { name, .. } => limits.check_name("promise", name),
-        Event::PatchMarked { patch_id, .. } => limits.check_name("patch", patch_id),
-        _ => Ok(()),
-    }
 }

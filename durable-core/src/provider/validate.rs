@@ -26,7 +26,7 @@ impl TurnCommit {
     /// - `next_execution` is not the execution after this one, or does not begin with
     ///   event 1 and go on without a gap,
     /// - new work is not named by an `ActivityScheduled` of this turn, or a new timer not
-    ///   by a `TimerCreated`,
+    ///   by a `TimerCreated`, or they are not named in the order of their events, each once,
     /// - it finishes or cancels work, or cancels a timer, that an event of this very turn
     ///   scheduled: a turn leaves out what it would take back,
     /// - the status says that the instance is pending.
@@ -84,6 +84,7 @@ impl TurnCommit {
                 ));
             }
         }
+        check_rising("new work", self.new_work.iter().map(|work| work.source))?;
         let removed = self.finished_work.iter().chain(&self.cancelled_work);
         self.check_older("work", removed)
     }
@@ -96,6 +97,7 @@ impl TurnCommit {
                 ));
             }
         }
+        check_rising("a new timer", self.new_timers.iter().copied())?;
         self.check_older("a timer", self.cancelled_timers.iter())
     }
 
@@ -110,6 +112,20 @@ impl TurnCommit {
             None => Ok(()),
         }
     }
+}
+
+fn check_rising(
+    what: &str,
+    sources: impl Iterator<Item = SourceEvent>,
+) -> Result<(), ProviderError> {
+    let mut last = None;
+    for source in sources {
+        if last.is_some_and(|last| last >= source) {
+            return invalid(format!("{what} names {source} again or out of order"));
+        }
+        last = Some(source);
+    }
+    Ok(())
 }
 
 fn check_contiguous(

@@ -167,7 +167,7 @@ fn a_cancelled_future_that_is_dropped_is_not_cancelled_twice() {
 }
 
 #[test]
-fn cancellation_with_nothing_open_wakes_nobody_but_is_known() {
+fn cancellation_with_nothing_open_wakes_nothing_but_is_known() {
     everywhere(|code| {
         code.set("k", "1");
         code.flush();

@@ -284,9 +284,9 @@ pub(crate) fn value(text: &str) -> Outcome {
 }
 
 pub(crate) fn failure_of(message: &str) -> Outcome {
-    Outcome::Failed(failure(message))
+    Outcome::Failed(Box::new(failure(message)))
 }
 
 pub(crate) fn cancelled(reason: &str) -> Outcome {
-    Outcome::Failed(Failure::cancelled(reason))
+    Outcome::Failed(Box::new(Failure::cancelled(reason)))
 }

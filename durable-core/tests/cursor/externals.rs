@@ -36,7 +36,7 @@ fn an_event_raised_before_the_subscription_waits_for_it() {
 }
 
 #[test]
-fn an_event_that_nobody_waits_for_wakes_nobody() {
+fn an_event_without_a_subscription_wakes_nothing() {
     everywhere(|code| {
         let go = code.external("go");
         code.flush();

@@ -70,7 +70,7 @@ fn a_step_begins_when_the_input_after_it_is_there() {
     fed.code.returns("1");
     fed.code.cursor.flush().unwrap();
     assert!(fed.code.cursor.has_ended());
-    // Nobody has said yet that there is nothing more.
+    // The driver has not said yet that there is nothing more.
     fed.moves(Advance::NeedsHistory);
     fed.code.cursor.end_of_history();
     fed.moves(Advance::Ended);

@@ -1,5 +1,4 @@
-//! Promises: created by the call, known by their token, resolved by whoever has
-//! it.
+//! Promises: created by the call, known and resolved by their token.
 
 use durable_core::{Difference, DropReason, EventId};
 
@@ -51,7 +50,7 @@ fn a_promise_that_is_not_awaited_yet_keeps_its_value() {
         let (promise, _) = code.promise("a");
         code.flush();
         code.input(resolved(2, "1"));
-        // Nobody asks, so nobody is granted.
+        // No future asks, so none is granted.
         code.rests();
         code.polls(promise);
         code.flush();

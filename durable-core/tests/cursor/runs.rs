@@ -370,7 +370,7 @@ fn an_execution_that_was_ended_while_a_run_executed_replays_to_that_point() {
 }
 
 #[test]
-fn a_result_that_nobody_asked_for_is_not_recorded() {
+fn a_result_of_a_run_that_was_not_executed_is_not_recorded() {
     let mut code = Driver::live();
     let run = code.run("now");
     code.flush();

@@ -1,6 +1,5 @@
 //! The orchestrations that are measured.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use durable_provider_redis::RedisProvider;
@@ -58,7 +57,7 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
         .session_timeout(Duration::from_secs(60))
         .max_turns(256)
         .max_activities(256);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry)
+    Runtime::builder(provider.clone(), registry)
         .options(options)
         .start()
         .await

@@ -1,8 +1,7 @@
 //! Code to run, nodes that run it, and an audit of what is stored.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
@@ -72,7 +71,7 @@ pub(crate) async fn try_node(
     let options = RuntimeOptions::default()
         .session_timeout(session_timeout)
         .max_crashes(1_000_000);
-    Runtime::shared_builder(Arc::new(provider.clone()), registry())
+    Runtime::builder(provider.clone(), registry())
         .options(options)
         .start()
         .await
@@ -124,9 +123,4 @@ pub(crate) async fn audit(provider: &dyn Provider) {
             history.validate().unwrap();
         }
     }
-}
-
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    u64::try_from(since.as_millis()).unwrap()
 }

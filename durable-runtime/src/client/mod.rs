@@ -40,7 +40,7 @@ pub use start::Start;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), ClientError> {
-/// let client = Client::new(Arc::new(MemoryProvider::new()));
+/// let client = Client::new(MemoryProvider::new());
 /// let order = client
 ///     .start(ORDER, "order-7", &4990)
 ///     .reuse(IdReuse::UseRunning) // starting it twice is starting it once

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::execution::{BranchSegment, within};
+
 /// Futures that are waited for together.
 pub(super) struct Children<F> {
     children: Vec<Child<F>>,
@@ -95,7 +97,8 @@ impl<F: Future> Children<F> {
         drop(state);
         drop(earlier);
         while let Some(index) = self.turn.pop_first() {
-            if let Poll::Ready(output) = self.children[index].poll() {
+            let child = &mut self.children[index];
+            if let Poll::Ready(output) = within(BranchSegment::Index(index), || child.poll()) {
                 return Poll::Ready((index, output));
             }
         }

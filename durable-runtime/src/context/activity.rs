@@ -38,6 +38,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn activity<I, O>(&self, activity: impl ActivityRef<I, O>, input: &I) -> ActivityCall<O>
     where
         I: Serialize,

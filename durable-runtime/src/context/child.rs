@@ -30,6 +30,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sub_orchestration<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,

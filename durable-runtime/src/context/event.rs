@@ -29,6 +29,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn external_event<T>(&self, event: impl EventRef<T>) -> ExternalEvent<T> {
         let name = event.into_name();
         let subject = PayloadSubject::new("event", name.clone());

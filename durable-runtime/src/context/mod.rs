@@ -1,6 +1,7 @@
 //! What orchestration code sees: the context and its durable futures.
 
 mod activity;
+mod branch;
 mod child;
 mod continuing;
 mod event;
@@ -22,6 +23,7 @@ use crate::random::SeededRandom;
 use crate::execution::{Misuse, Shared};
 
 pub use activity::ActivityCall;
+pub use branch::{Branch, IndexedBranch};
 pub use child::SubOrchestration;
 pub use event::ExternalEvent;
 pub use patch::Patched;

@@ -25,6 +25,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
         let command = self
             .subject("patch", patch_id.into())

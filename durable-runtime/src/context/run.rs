@@ -35,6 +35,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn run<F, T, E>(&self, name: impl Into<Name>, effect: F) -> Run<F>
     where
         F: Future<Output = Result<T, E>> + Send,

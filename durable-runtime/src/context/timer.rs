@@ -24,6 +24,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep(&self, duration: Duration) -> Sleep {
         self.sleep_until_ms(self.now_ms().saturating_add(rounded_up_ms(duration)))
     }
@@ -39,6 +40,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep_until(&self, time: SystemTime) -> Sleep {
         let since_epoch = time
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -46,6 +48,7 @@ impl OrchestrationContext {
         self.sleep_until_ms(rounded_up_ms(since_epoch))
     }
 
+    #[track_caller]
     fn sleep_until_ms(&self, fire_at_ms: u64) -> Sleep {
         Sleep {
             operation: DurableOperation::lazy(&self.shared, Ok(Command::Timer { fire_at_ms })),
@@ -74,7 +77,7 @@ impl Future for Sleep {
         this.operation
             .poll_outcome(cx)
             .map(|outcome| match outcome {
-                Outcome::Failed(failure) => Err(failure),
+                Outcome::Failed(failure) => Err(*failure),
                 _ => Ok(()),
             })
     }

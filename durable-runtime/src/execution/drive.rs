@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use durable_core::{Ending, EventId, Failure, Payload};
 
+use super::branch;
 use super::silence::silenced;
 use super::{ContextState, Continuation, Execution, ExecutionFault, Rest, panic_message};
 
@@ -138,7 +139,7 @@ impl Execution {
         let waker = Waker::from(Arc::clone(&self.waker));
         let polled = tracing.scope(|| {
             std::panic::catch_unwind(AssertUnwindSafe(|| {
-                Pin::new(root).poll(&mut Context::from_waker(&waker))
+                branch::at_root(|| Pin::new(root).poll(&mut Context::from_waker(&waker)))
             }))
         });
         let mut state = self.shared.lock();

@@ -3,19 +3,32 @@
 //!
 //! A request is passed on to the cursor when the poll that made it is flushed. The
 //! requests of one poll are concurrent, and code such as an unbiased `select!` makes
-//! them in another order every time; so they are passed on in the order in which
-//! their futures lie in the memory of the orchestration, which the compiler has
-//! laid out once. Thereby two equal requests, such as two timers of the same
-//! length in two branches, mean the same branches again in a replay.
+//! them in another order every time. So that two equal requests, such as two timers of
+//! the same length, mean the same branches again in a replay, they are passed on in an
+//! order that does not depend on when they were made. It is decided by, first to last:
+//!
+//! 1. the path of the branch: the combinators of this crate and `ctx.branch` name it;
+//! 2. the place in the source of the call;
+//! 3. the position of the future in the memory of the orchestration, which the compiler
+//!    lays out once for each build;
+//! 4. the order of polls: for futures outside of that memory, in boxes.
+//!
+//! The first two are the same in every build. Memory decides only between requests from
+//! one place in one branch: a helper that is called twice under a combinator that names
+//! no branches.
 //!
 //! Invariant: no waker is dropped here; what is replaced or removed is returned,
 //! to be dropped when the lock is free.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::task::Waker;
 
 use durable_core::{Command, Cursor, OpKey};
 use slab::Slab;
+
+use super::branch::{self, BranchSegment};
+use super::call_site::CallSite;
 
 /// All durable futures that were polled and have not come to their value.
 #[derive(Debug, Default)]
@@ -25,6 +38,8 @@ pub(crate) struct DurableFutures {
     slots: Slab<Slot>,
     /// Requests that were not passed on yet, in the order in which they were made.
     requests: Vec<Option<Asked>>,
+    /// The paths of the branches of these requests, one after the other.
+    paths: Vec<BranchSegment>,
     /// The slot of each operation, by its own slot.
     slot_of: Vec<usize>,
 }
@@ -46,9 +61,18 @@ enum SlotStage {
 
 #[derive(Debug)]
 struct Asked {
-    place: MemoryPosition,
+    origin: Origin,
     slot: usize,
-    request: Command,
+    command: Command,
+}
+
+/// Where a request comes from.
+#[derive(Debug)]
+struct Origin {
+    /// The path of its branch, as a part of `paths`.
+    path: Range<usize>,
+    call_site: CallSite,
+    memory: MemoryPosition,
 }
 
 /// Where a future lies. The futures outside of the root's own memory, in boxes, are
@@ -65,15 +89,16 @@ impl DurableFutures {
         self.root = memory;
     }
 
-    /// Takes a request from the future at this address.
-    pub(crate) fn ask(&mut self, address: usize, request: Command, waker: Waker) -> usize {
-        let place = if self.root.contains(&address) {
-            MemoryPosition::InRoot {
-                offset: address - self.root.start,
-            }
-        } else {
-            MemoryPosition::Elsewhere
-        };
+    /// Takes a request from the future at this address, in the branch that is being
+    /// polled.
+    pub(crate) fn ask(
+        &mut self,
+        address: usize,
+        call_site: CallSite,
+        command: Command,
+        waker: Waker,
+    ) -> usize {
+        let origin = self.origin(address, call_site);
         let slot = self.slots.insert(Slot {
             stage: SlotStage::Asked(self.requests.len()),
             waker: Some(waker),
@@ -83,11 +108,27 @@ impl DurableFutures {
             self.requests.reserve_exact(1);
         }
         self.requests.push(Some(Asked {
-            place,
+            origin,
             slot,
-            request,
+            command,
         }));
         slot
+    }
+
+    fn origin(&mut self, address: usize, call_site: CallSite) -> Origin {
+        let begin = self.paths.len();
+        branch::append_path(&mut self.paths);
+        let memory = match self.root.contains(&address) {
+            true => MemoryPosition::InRoot {
+                offset: address - self.root.start,
+            },
+            false => MemoryPosition::Elsewhere,
+        };
+        Origin {
+            path: begin..self.paths.len(),
+            call_site,
+            memory,
+        }
     }
 
     /// Adds a future that the cursor knows already.
@@ -102,17 +143,20 @@ impl DurableFutures {
 
     /// Passes all requests on to the cursor.
     pub(crate) fn pass_on(&mut self, cursor: &mut Cursor) {
-        if self.requests.len() > 1 {
-            self.requests
-                .sort_by_key(|asked| asked.as_ref().map(|asked| asked.place));
-        }
         let mut requests = std::mem::take(&mut self.requests);
-        for Asked { slot, request, .. } in requests.drain(..).flatten() {
-            let key = cursor.open(request);
+        if requests.len() > 1 {
+            requests.sort_by(|one, other| match (one, other) {
+                (Some(one), Some(other)) => one.origin.order(&other.origin, &self.paths),
+                (one, other) => one.is_some().cmp(&other.is_some()),
+            });
+        }
+        for Asked { slot, command, .. } in requests.drain(..).flatten() {
+            let key = cursor.open(command);
             self.slots[slot].stage = SlotStage::Open(key);
             self.found(key, slot);
         }
         self.requests = requests;
+        self.paths.clear();
     }
 
     /// The operation that a future stands for, once the cursor knows it.
@@ -154,6 +198,7 @@ impl DurableFutures {
     pub(crate) fn shrink_to_fit(&mut self) {
         self.slots.shrink_to_fit();
         self.requests.shrink_to_fit();
+        self.paths.shrink_to_fit();
         self.slot_of.shrink_to_fit();
     }
 
@@ -162,6 +207,16 @@ impl DurableFutures {
             self.slot_of.resize(key.slot() + 1, usize::MAX);
         }
         self.slot_of[key.slot()] = slot;
+    }
+}
+
+impl Origin {
+    /// The order of two requests of one poll, but for the order of polls.
+    fn order(&self, other: &Self, paths: &[BranchSegment]) -> Ordering {
+        paths[self.path.clone()]
+            .cmp(&paths[other.path.clone()])
+            .then_with(|| self.call_site.order(other.call_site))
+            .then_with(|| self.memory.cmp(&other.memory))
     }
 }
 
@@ -202,25 +257,79 @@ mod tests {
         times.collect()
     }
 
-    #[test]
-    fn requests_are_passed_on_in_the_order_of_memory_and_then_of_polls() {
+    /// A place in the source: each call of this function is one.
+    #[track_caller]
+    fn here() -> CallSite {
+        CallSite::of_caller()
+    }
+
+    fn ask_at(futures: &mut DurableFutures, address: usize, at: CallSite, fire_at_ms: u64) {
+        futures.ask(address, at, timer(fire_at_ms), Waker::noop().clone());
+    }
+
+    /// Passes the requests on; in which order.
+    fn passed_on(futures: &mut DurableFutures) -> Vec<u64> {
         let mut cursor = started();
-        let mut futures = DurableFutures::default();
-        futures.set_root(1_000..2_000);
-        for (address, fire_at_ms) in [(5_000, 4), (1_500, 2), (10, 5), (1_999, 3), (1_000, 1)] {
-            futures.ask(address, timer(fire_at_ms), Waker::noop().clone());
-        }
         futures.pass_on(&mut cursor);
         cursor.flush().unwrap();
-        assert_eq!(due_times(&mut cursor), [1, 2, 3, 4, 5]);
+        due_times(&mut cursor)
+    }
+
+    fn in_root() -> DurableFutures {
+        let mut futures = DurableFutures::default();
+        futures.set_root(1_000..2_000);
+        futures
+    }
+
+    #[test]
+    fn requests_from_one_place_are_in_the_order_of_memory_and_then_of_polls() {
+        let (mut futures, place) = (in_root(), here());
+        for (address, number) in [(5_000, 4), (1_500, 2), (10, 5), (1_999, 3), (1_000, 1)] {
+            ask_at(&mut futures, address, place, number);
+        }
+        assert_eq!(passed_on(&mut futures), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn the_place_in_the_source_decides_before_memory_does() {
+        let (mut futures, first, second) = (in_root(), here(), here());
+        ask_at(&mut futures, 1_000, second, 3);
+        ask_at(&mut futures, 1_900, first, 1);
+        ask_at(&mut futures, 7, first, 2);
+        assert_eq!(passed_on(&mut futures), [1, 2, 3]);
+    }
+
+    #[test]
+    fn the_branch_decides_before_the_place_in_the_source_does() {
+        let (mut futures, first, second) = (in_root(), here(), here());
+        let ask_in = |futures: &mut DurableFutures, path: &[usize], at, number| {
+            fn nested(path: &[usize], ask: &mut dyn FnMut()) {
+                match path {
+                    [] => ask(),
+                    [index, rest @ ..] => {
+                        branch::within(BranchSegment::Index(*index), || nested(rest, ask));
+                    }
+                }
+            }
+            nested(path, &mut || {
+                ask_at(futures, 1_500 - 10 * number as usize, at, number);
+            });
+        };
+        ask_in(&mut futures, &[1, 0], first, 5);
+        ask_in(&mut futures, &[0, 1], second, 3);
+        ask_in(&mut futures, &[1], first, 4);
+        ask_in(&mut futures, &[0, 0, 7], second, 2);
+        ask_in(&mut futures, &[], second, 1);
+        assert_eq!(passed_on(&mut futures), [1, 2, 3, 4, 5]);
+        assert!(futures.paths.is_empty());
     }
 
     #[test]
     fn what_is_dropped_before_it_is_passed_on_leaves_no_trace() {
         let mut cursor = started();
         let mut futures = DurableFutures::default();
-        let first = futures.ask(1, timer(1), Waker::noop().clone());
-        let second = futures.ask(2, timer(2), Waker::noop().clone());
+        let first = futures.ask(1, here(), timer(1), Waker::noop().clone());
+        let second = futures.ask(2, here(), timer(2), Waker::noop().clone());
         assert!(futures.remove(first).is_some());
         assert_eq!(futures.key(second), None);
         futures.pass_on(&mut cursor);

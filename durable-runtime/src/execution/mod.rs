@@ -3,6 +3,8 @@
 //! It is synchronous and does no I/O. Live execution, recovery, verification and
 //! the replayer all use it, so they cannot differ.
 
+mod branch;
+mod call_site;
 mod drive;
 mod fault;
 mod futures;
@@ -29,6 +31,7 @@ use crate::registry::{CodeFuture, Registry};
 
 use drive::Tracing;
 
+pub(crate) use branch::{BranchSegment, within};
 pub(crate) use fault::ExecutionFault;
 pub(crate) use live::LiveExecution;
 pub(crate) use operation::DurableOperation;

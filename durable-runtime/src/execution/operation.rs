@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use durable_core::{Command, EventId, Failure, FailureKind, OpPoll, Outcome, Payload};
 use serde::de::DeserializeOwned;
 
+use super::call_site::CallSite;
 use super::shared::{Misuse, Shared};
 use crate::payload::{self, PayloadSubject};
 
@@ -21,7 +22,7 @@ pub(crate) struct DurableOperation {
 #[derive(Debug)]
 enum OperationStage {
     /// Not polled yet: nothing happened.
-    Unpolled(Command),
+    Unpolled(Command, CallSite),
     /// The command is not valid.
     Refused(Failure),
     /// It has this slot among the durable futures of the execution.
@@ -35,12 +36,14 @@ impl OperationStage {
 }
 
 impl DurableOperation {
-    /// An operation that is asked for when it is first polled.
+    /// An operation that is asked for when it is first polled. Its place in the source is
+    /// that of the call of the context's method.
+    #[track_caller]
     pub(crate) fn lazy(shared: &Arc<Shared>, command: Result<Command, Failure>) -> Self {
         Self {
             shared: Arc::clone(shared),
             stage: match command {
-                Ok(command) => OperationStage::Unpolled(command),
+                Ok(command) => OperationStage::Unpolled(command, CallSite::of_caller()),
                 Err(failure) => OperationStage::Refused(failure),
             },
         }
@@ -57,14 +60,14 @@ impl DurableOperation {
     /// The command, as long as nothing happened.
     pub(crate) fn command_mut(&mut self) -> Option<&mut Command> {
         match &mut self.stage {
-            OperationStage::Unpolled(command) => Some(command),
+            OperationStage::Unpolled(command, _) => Some(command),
             _ => None,
         }
     }
 
     /// Turns the operation into one that fails when it is polled.
     pub(crate) fn refuse(&mut self, failure: Failure) {
-        if matches!(self.stage, OperationStage::Unpolled(_)) {
+        if matches!(self.stage, OperationStage::Unpolled(..)) {
             self.stage = OperationStage::Refused(failure);
         }
     }
@@ -94,19 +97,19 @@ impl DurableOperation {
 
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> OpPoll {
         match std::mem::replace(&mut self.stage, OperationStage::DONE) {
-            OperationStage::Unpolled(command) => self.first_poll(command, cx),
+            OperationStage::Unpolled(command, call_site) => self.first_poll(command, call_site, cx),
             OperationStage::Asked(slot) => self.next_poll(slot, cx),
-            OperationStage::Refused(failure) => OpPoll::Ready(Outcome::Failed(failure)),
+            OperationStage::Refused(failure) => OpPoll::Ready(Outcome::Failed(Box::new(failure))),
             OperationStage::Done { .. } => OpPoll::Pending,
         }
     }
 
-    fn first_poll(&mut self, command: Command, cx: &Context<'_>) -> OpPoll {
+    fn first_poll(&mut self, command: Command, call_site: CallSite, cx: &Context<'_>) -> OpPoll {
         let address = std::ptr::from_ref(self).addr();
         let waker = cx.waker().clone();
         match self.shared.enter() {
             Ok(mut state) => {
-                let slot = state.futures.ask(address, command, waker);
+                let slot = state.futures.ask(address, call_site, command, waker);
                 drop(state);
                 self.stage = OperationStage::Asked(slot);
                 OpPoll::Pending
@@ -166,7 +169,7 @@ impl DurableOperation {
             Outcome::Value(value) => {
                 payload::decode("result", subject, self.scheduled_by(), &value)
             }
-            Outcome::Failed(failure) => Err(failure),
+            Outcome::Failed(failure) => Err(*failure),
             _ => Err(unexpected(subject)),
         }
     }
@@ -181,7 +184,7 @@ impl DurableOperation {
 }
 
 fn misused(misuse: Misuse) -> OpPoll {
-    OpPoll::Ready(Outcome::Failed(misuse.to_failure()))
+    OpPoll::Ready(Outcome::Failed(Box::new(misuse.to_failure())))
 }
 
 /// An outcome of another kind than the operation can have.

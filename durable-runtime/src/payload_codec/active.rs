@@ -155,8 +155,10 @@ async fn guarded(mut code: Code<'_>) -> Result<Vec<u8>, PayloadCodecError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use async_trait::async_trait;
     use durable_core::Payload;
+
+    use super::*;
 
     /// Turns every bit around and puts its key in front.
     struct Inverted {
@@ -197,15 +199,15 @@ mod tests {
         }
     }
 
-    async fn coded(coding: &ActiveCodec, plain: &str) -> Payload {
+    async fn coded(codec: &ActiveCodec, plain: &str) -> Payload {
         let mut value = Payload::from(plain);
-        coding.encode(&mut value).unwrap();
+        codec.encode(&mut value).await.unwrap();
         value
     }
 
     #[tokio::test]
     async fn a_value_comes_back_as_it_was_and_is_a_json_string_meanwhile() {
-        let coding = ActiveCodec::new(Inverted { key: 7 });
+        let codec = ActiveCodec::new(Inverted { key: 7 });
         for plain in [
             "",
             "1",
@@ -213,36 +215,39 @@ mod tests {
             "{\"sum\": 12}",
             "\"durable-coded:AAAA\"",
         ] {
-            let mut value = coded(&coding, plain);
+            let mut value = coded(&codec, plain).await;
             assert_ne!(value, plain);
             assert!(serde_json::from_str::<String>(&value).is_ok(), "{value}");
-            coding.decode(&mut value).unwrap();
+            codec.decode(&mut value).await.unwrap();
             assert_eq!(value, plain);
         }
     }
 
     #[tokio::test]
     async fn a_plain_value_is_read_as_it_is_and_a_wrong_key_is_an_error() {
-        let coding = ActiveCodec::new(Inverted { key: 7 });
+        let codec = ActiveCodec::new(Inverted { key: 7 });
         let mut plain = Payload::from("\"stored before\"");
-        coding.decode(&mut plain).unwrap();
+        codec.decode(&mut plain).await.unwrap();
         assert_eq!(plain, "\"stored before\"");
-        let mut foreign = coded(&ActiveCodec::new(Inverted { key: 8 }), "1");
-        let error = coding.decode(&mut foreign).unwrap_err();
+        let mut foreign = coded(&ActiveCodec::new(Inverted { key: 8 }), "1").await;
+        let error = codec.decode(&mut foreign).await.unwrap_err();
         assert_eq!(error.to_string(), "another key");
     }
 
     #[tokio::test]
     async fn damage_and_panics_are_errors() {
-        let coding = ActiveCodec::new(Inverted { key: 7 });
+        let codec = ActiveCodec::new(Inverted { key: 7 });
         let mut damaged = Payload::from("\"durable-coded:!\"");
-        let error = coding.decode(&mut damaged).unwrap_err();
+        let error = codec.decode(&mut damaged).await.unwrap_err();
         assert!(error.to_string().starts_with("a coded value is damaged"));
         let broken = ActiveCodec::new(Broken);
-        let mut value = coded(&broken, "1");
-        let error = broken.decode(&mut value).unwrap_err();
+        let mut value = coded(&broken, "1").await;
+        let error = broken.decode(&mut value).await.unwrap_err();
         assert_eq!(error.to_string(), "the codec panicked: no key");
-        let error = coding.decode(&mut coded(&broken, "1")).unwrap_err();
+        let error = codec
+            .decode(&mut coded(&broken, "1").await)
+            .await
+            .unwrap_err();
         assert_eq!(error.to_string(), "another key");
     }
 
@@ -253,11 +258,11 @@ mod tests {
                 max_payload_bytes,
                 ..Limits::default()
             };
-            let coding = ActiveCodec::new(Inverted { key: 7 });
-            let plain = coding.plain_limits(stored);
+            let codec = ActiveCodec::new(Inverted { key: 7 });
+            let plain = codec.plain_limits(stored);
             assert_eq!(plain.max_name_bytes, stored.max_name_bytes);
             assert!(plain.max_payload_bytes > max_payload_bytes / 2);
-            let largest = coded(&coding, &"x".repeat(plain.max_payload_bytes));
+            let largest = coded(&codec, &"x".repeat(plain.max_payload_bytes)).await;
             stored.check_payload("value", &largest).unwrap();
             assert_eq!(ActiveCodec::default().plain_limits(stored), stored);
         }

@@ -170,8 +170,8 @@ async fn the_end_of_the_orchestration_tells_its_activities() {
         world.kinds("call-1", 1).await,
         [
             "OrchestrationStarted",
-            "ActivityScheduled",
             "TimerCreated",
+            "ActivityScheduled",
             "TimerFired",
             "ActivityCancelRequested",
             "OrchestrationCompleted",

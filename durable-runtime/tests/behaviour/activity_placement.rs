@@ -226,7 +226,7 @@ async fn work_that_takes_its_worker_down_again_and_again_is_set_aside() {
         panic!("it is kept for inspection: {poisoned:?}");
     };
     assert_eq!(kept.item.key.instance, "order-1");
-    assert_eq!(kept.item.command().unwrap().to_string(), "Activity(0)");
+    assert_eq!(kept.item.command().to_string(), "Activity(0)");
     assert_eq!((&*kept.item.name, &*kept.item.input), ("pack", "1"));
     assert_eq!(kept.failure, failure);
 }

@@ -53,9 +53,8 @@ async fn die_at(call: u64, fault: Fault) -> Option<(Vec<HistoryEntry>, u32)> {
         false => Fault::None,
     });
     let instance = world.client().start(FAN, "fan", &4).await.unwrap();
-    let start = durable_runtime::Runtime::shared_builder(Arc::new(dying.clone()), registry.clone())
-        .clock(world.clock)
-        .start();
+    let start =
+        durable_runtime::Runtime::builder(Arc::new(dying.clone()), registry.clone()).start();
     let first = tokio::select! {
         biased;
         node = start => Some(node.unwrap()),

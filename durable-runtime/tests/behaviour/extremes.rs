@@ -126,12 +126,11 @@ async fn an_activity_may_stop_its_own_node() {
 #[tokio::test(start_paused = true)]
 async fn a_node_may_run_inside_an_activity_of_another() {
     let world = World::new();
-    let (store, clock) = (world.store.clone(), world.clock);
+    let store = world.store.clone();
     let registry = calls(move |_| {
         let store: Arc<dyn Provider> = store.clone();
         Box::pin(async move {
-            let inner = Runtime::shared_builder(store, journey::registry())
-                .clock(clock)
+            let inner = Runtime::builder(store, journey::registry())
                 .start()
                 .await
                 .unwrap();

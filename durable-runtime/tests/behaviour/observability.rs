@@ -190,7 +190,8 @@ async fn messages_that_mean_nothing_are_dropped_counted_and_acknowledged() {
         message("a child that is an activity", child),
         message("no such promise", promise),
     ];
-    for outcome in world.store.send(messages, EPOCH_MS).await.unwrap() {
+    for message in messages {
+        let outcome = world.store.send(message).await.unwrap();
         assert_eq!(outcome, durable_core::provider::SendOutcome::Accepted);
     }
     settle().await;

@@ -58,7 +58,7 @@ async fn node(store: &Arc<MemoryProvider>, registry: &Registry) -> Runtime {
         .max_turns(8)
         .verify_replay(false);
     let provider: Arc<dyn Provider> = store.clone();
-    Runtime::shared_builder(provider, registry.clone())
+    Runtime::builder(provider, registry.clone())
         .options(options)
         .start()
         .await

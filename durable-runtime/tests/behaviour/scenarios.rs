@@ -251,10 +251,7 @@ async fn a_thousand_instances_come_and_go_and_leave_nothing_after_a_purge() {
     settle().await;
     stop(node).await;
     world.assert_done();
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10_000,
-    };
+    let purge = PurgeRequest::new(InstanceFilter::default(), 10_000);
     assert_eq!(client.purge(&purge).await.unwrap().instances, 1_000);
     let snapshot = world.store.snapshot();
     assert!(snapshot.instances.is_empty() && snapshot.histories.is_empty());

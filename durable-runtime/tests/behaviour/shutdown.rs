@@ -53,8 +53,7 @@ async fn a_session_that_is_lost_while_its_node_stops_ends_the_wait() {
     let stopping = tokio::spawn(node.shutdown(Duration::from_secs(1800)));
     pass(Duration::from_secs(1)).await;
     for session in world.store.snapshot().sessions.into_keys() {
-        let now_ms = durable_runtime::Clock::now_ms(&world.clock);
-        world.store.close_session(session, now_ms).await.unwrap();
+        world.store.close_session(session).await.unwrap();
     }
     stopping.await.unwrap();
     assert!(world.elapsed() < Duration::from_secs(10));
@@ -177,7 +176,6 @@ async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, P
         .max_activities(1 + random.below(4) as usize)
         .cached_executions(random.below(3) as usize);
     Runtime::builder(store, journey::registry())
-        .clock(world.clock)
         .options(options)
         .start()
         .await

@@ -8,10 +8,12 @@ use durable_core::provider::{Clock, Provider};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+type OpenStore = Arc<dyn Fn(Arc<dyn Clock>) -> BoxFuture<Arc<dyn Provider>> + Send + Sync>;
+
 /// Opens a store, once or again and again, each time with a clock.
 #[derive(Clone)]
 pub(super) struct ConformanceStore {
-    open: Arc<dyn Fn(Arc<dyn Clock>) -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
+    open: OpenStore,
     /// Whether `open` called again gives the same store.
     pub(super) opens_again: bool,
 }

@@ -21,8 +21,12 @@ pub(crate) enum TurnFlaw {
     WorkOfNoEvent,
     WorkOfAnotherKindOfEvent,
     WorkOfAnotherExecution,
+    WorkStandsTwice,
+    WorkIsOutOfOrder,
     TimerOfNoEvent,
     TimerOfAnotherKindOfEvent,
+    TimerStandsTwice,
+    TimersAreOutOfOrder,
     FinishesItsOwnWork,
     FinishesWorkOfTheNextExecution,
     CancelsItsOwnWork,
@@ -43,8 +47,12 @@ impl TurnFlaw {
         Self::WorkOfNoEvent,
         Self::WorkOfAnotherKindOfEvent,
         Self::WorkOfAnotherExecution,
+        Self::WorkStandsTwice,
+        Self::WorkIsOutOfOrder,
         Self::TimerOfNoEvent,
         Self::TimerOfAnotherKindOfEvent,
+        Self::TimerStandsTwice,
+        Self::TimersAreOutOfOrder,
         Self::FinishesItsOwnWork,
         Self::FinishesWorkOfTheNextExecution,
         Self::CancelsItsOwnWork,
@@ -68,6 +76,13 @@ impl TurnFlaw {
             | Self::WorkOfAnotherExecution
             | Self::TimerOfNoEvent
             | Self::TimerOfAnotherKindOfEvent => self.spoil_sources(turn),
+            Self::WorkStandsTwice
+            | Self::WorkIsOutOfOrder
+            | Self::TimerStandsTwice
+            | Self::TimersAreOutOfOrder => {
+                let turn = turn.activity("charge").activity("ship");
+                self.spoil_order(turn.timer(1).timer(2).build())
+            }
             Self::FinishesItsOwnWork | Self::CancelsItsOwnWork | Self::CancelsItsOwnTimer => {
                 self.take_back(turn)
             }
@@ -125,6 +140,18 @@ impl TurnFlaw {
                 turn.new_work.push(NewWork::new(source, 0));
             }
             _ => turn.new_work.push(NewWork::new(source, 0)),
+        }
+        turn
+    }
+
+    /// The turn has two calls and two timers at least.
+    fn spoil_order(self, mut turn: TurnCommit) -> TurnCommit {
+        let (work, timers) = (&mut turn.new_work, &mut turn.new_timers);
+        match self {
+            Self::WorkStandsTwice => work.extend(work.last().copied()),
+            Self::WorkIsOutOfOrder => work.reverse(),
+            Self::TimerStandsTwice => timers.extend(timers.last().copied()),
+            _ => timers.reverse(),
         }
         turn
     }

@@ -37,7 +37,7 @@ impl Invariant for EventsOnce {
                 let id = message.message.message_id.clone();
                 self.acknowledged.insert((message.target.clone(), id));
             }
-            Observed::HandedOut { ready, .. } => {
+            Observed::HandedOut { ready } => {
                 for inbox in &ready.messages {
                     if is_event(&inbox.message.body) {
                         let place = (ready.lease.instance.clone(), inbox.seq);

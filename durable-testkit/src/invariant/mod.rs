@@ -62,7 +62,8 @@ pub trait Invariant: Send + 'static {
     /// Its name, in reports.
     fn name(&self) -> &'static str;
 
-    /// The store gave an answer just now.
+    /// The store gave an answer just now. [`store`](MemoryProvider) is a handle that does
+    /// not move the store's time: its `now_ms` is the time of the answer.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! No timer fires before it is due by the store's clock, and history says so too.
 
 use durable_core::Event;
-use durable_core::provider::MessageBody;
+use durable_core::provider::{MessageBody, Provider};
 
 use super::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
@@ -15,13 +15,18 @@ impl Invariant for NoEarlyTimer {
         "no_timer_early"
     }
 
-    fn saw(&mut self, seen: &Observed<'_>, _: &MemoryProvider) -> Result<(), InvariantViolation> {
-        let Observed::HandedOut { now_ms, ready } = seen else {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
+        let Observed::HandedOut { ready } = seen else {
             return Ok(());
         };
+        let now_ms = store.now_ms();
         for inbox in &ready.messages {
             if let MessageBody::TimerFired { fire_at_ms, .. } = inbox.message.body
-                && fire_at_ms > *now_ms
+                && fire_at_ms > now_ms
             {
                 return Err(InvariantViolation::of(
                     &ready.lease.instance,

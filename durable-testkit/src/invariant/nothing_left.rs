@@ -26,7 +26,7 @@ impl Invariant for NothingLeft {
             .iter()
             .find(|timer| has_ended(&timer.instance));
         if let Some(timer) = timer {
-            let what = format!("its timer {} is left", timer.event_id);
+            let what = format!("its timer {} is left", timer.source.event_id);
             return Err(InvariantViolation::of(&timer.instance, what));
         }
         for (id, instance) in &snapshot.instances {

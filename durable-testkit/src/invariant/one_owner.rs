@@ -33,7 +33,7 @@ impl Invariant for OneOwner {
         store: &MemoryProvider,
     ) -> Result<(), InvariantViolation> {
         match seen {
-            Observed::HandedOut { ready, .. } => self.handed_out(&ready.lease, store),
+            Observed::HandedOut { ready } => self.handed_out(&ready.lease, store),
             Observed::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),

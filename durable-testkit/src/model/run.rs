@@ -72,23 +72,17 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Ends all sessions, lets everything become due and takes what is there, so
-    /// that a script has looked at whatever it changed.
+    /// Takes what is there, ends all sessions, lets everything become due and takes again
+    /// what is there, so that a script has looked at whatever it changed.
     async fn end(&mut self, step: usize) -> Result<(), Divergence> {
-        let last = ScriptNode(u8::MAX);
         let nodes: Vec<ScriptNode> = self.leases.sessions.keys().copied().collect();
-        let mut calls: Vec<ScriptCall> = nodes.into_iter().map(ScriptCall::Close).collect();
+        let mut calls = take_everything(ScriptNode(u8::MAX - 1));
+        calls.extend(nodes.into_iter().map(ScriptCall::Close));
+        calls.push(ScriptCall::Close(ScriptNode(u8::MAX - 1)));
         calls.push(ScriptCall::Pass(60_000));
         calls.extend(ScriptInstance::ALL.map(ScriptCall::Resume));
-        calls.extend([
-            ScriptCall::FireTimers(u8::MAX),
-            ScriptCall::Open(last),
-            ScriptCall::Fetch(last),
-        ]);
-        calls.extend(
-            [ScriptQueue::Default, ScriptQueue::Named]
-                .map(|queue| ScriptCall::FetchWork(last, queue)),
-        );
+        calls.push(ScriptCall::FireTimers(u8::MAX));
+        calls.extend(take_everything(ScriptNode(u8::MAX)));
         for op in calls {
             let answers = self.call(&op).await;
             compare(step, format!("at the end, {op}"), &answers)?;
@@ -110,6 +104,16 @@ impl<'a> Play<'a> {
     pub(super) fn due_ms(&self, due: ScriptDue) -> u64 {
         turn::due_ms(due, self.time.clock, self.now_ms())
     }
+}
+
+/// Opens a session and takes all that is ready.
+fn take_everything(node: ScriptNode) -> Vec<ScriptCall> {
+    vec![
+        ScriptCall::Open(node),
+        ScriptCall::Fetch(node),
+        ScriptCall::FetchWork(node, ScriptQueue::Default),
+        ScriptCall::FetchWork(node, ScriptQueue::Named),
+    ]
 }
 
 fn compare<T: PartialEq + Debug>(

@@ -1,49 +1,135 @@
 //! Requests and answers in a few words, for the timeline.
+//!
+//! A type that only a new method of the contract takes or answers gets its line in the
+//! table below; without it the simulator does not compile.
 
-use durable_core::HistoryEntry;
+use std::sync::Arc;
+
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Lease, MessageBody, OutgoingMessage, ProviderError, ReadyInstances,
-    SendOutcome, TurnCommit, WorkResult, WorkSettlement,
+    ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
+    IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease, Message,
+    MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionReport,
+    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease,
+    WorkResult, WorkSettlement,
 };
+use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
-pub(crate) fn handed_out(batch: &ReadyInstances) -> String {
-    if batch.instances.is_empty() {
-        return "nothing".into();
-    }
-    let lines = batch.instances.iter().map(|ready| {
-        let messages = ready
-            .messages
-            .iter()
-            .map(|inbox| body(&inbox.message.body))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let crashes = match ready.crashes {
-            0 => String::new(),
-            crashes => format!(" after {crashes} crashes"),
-        };
-        format!("{} [{messages}]{crashes}", lease(&ready.lease))
-    });
-    lines.collect::<Vec<_>>().join("; ")
+/// An argument or an answer of the contract.
+pub(crate) trait Describe {
+    /// In a few words. What concerns an instance names it.
+    fn describe(&self) -> String;
 }
 
-pub(crate) fn committed(
-    turns: &[TurnCommit],
-    answers: &[Result<CommitOutcome, ProviderError>],
-) -> String {
-    let lines = turns.iter().zip(answers).map(|(turn, answer)| {
-        let answer = match answer {
-            Ok(CommitOutcome::Done(done)) => format!("done{}", claims(&done.claimed)),
-            Ok(CommitOutcome::AlreadyDone(_)) => "already done".into(),
-            Ok(CommitOutcome::Fenced) => "fenced".into(),
-            Ok(CommitOutcome::Conflict {
-                execution_id,
-                last_event_id,
-            }) => format!("conflict: the tail is {execution_id}/{last_event_id}"),
+macro_rules! describe {
+    ($( $type:ty: |$value:ident| $text:expr; )*) => {
+        $(
+            impl Describe for $type {
+                fn describe(&self) -> String {
+                    let $value = self;
+                    $text
+                }
+            }
+        )*
+    };
+}
+
+describe! {
+    // What is asked for.
+    usize: |max| format!("max {max}");
+    SessionOptions: |options| options.node.clone();
+    SessionId: |session| session.to_string();
+    InstanceId: |instance| instance.to_string();
+    ExecutionId: |execution_id| format!("execution {execution_id}");
+    EventId: |event_id| format!("event {event_id}");
+    InboxSeq: |seq| format!("message {}", seq.0);
+    WakeSeq: |seq| format!("change {}", seq.0);
+    WakeTopic: |topic| format!("{topic:?}");
+    Arc<TurnCommit>: |turn| turn_text(turn);
+    Vec<Release>: |releases| joined(releases, |release| lease(&release.lease));
+    Vec<Option<Name>>: |queues| joined(queues, |queue| queue_text(queue.as_ref()));
+    WorkSettlement: |settlement| settled(settlement);
+    WorkLease: |lease| lease.key.describe();
+    WorkKey: |key| format!("{}/{}/{}", key.instance, key.execution_id, key.event_id);
+    Payload: |payload| format!("{} bytes", payload.len());
+    Message: |message| format!("{} `{}`", body(&message.body), message.message_id);
+    OutgoingMessage: |sent| format!("{} to {}", sent.message.describe(), sent.target);
+    IdReuse: |reuse| format!("{reuse:?}");
+    Failure: |failure| failure.to_string();
+    InstanceFilter: |filter| format!("{filter:?}");
+    PurgeRequest: |purge| format!("{purge:?}");
+
+    // What is answered.
+    (): |_done| String::from("done");
+    SessionReport: |report| format!("{} cancelled", report.cancelled_work.len());
+    ReadyInstances: |batch| joined(&batch.instances, handed_out);
+    CommitOutcome: |outcome| committed(outcome);
+    WorkBatch: |batch| joined(&batch.work, claimed);
+    SettleOutcome: |outcome| format!("{outcome:?}");
+    HeartbeatOutcome: |outcome| format!("{outcome:?}");
+    FiredTimers: |fired| format!("{} fired", fired.fired);
+    StartOutcome: |outcome| format!("{outcome:?}");
+    SendOutcome: |outcome| format!("{outcome:?}");
+    InstanceRecord: |record| record.status.kind().to_string();
+    InstancePage: |page| format!("{} instances", page.instances.len());
+    Vec<ExecutionRecord>: |records| format!("{} executions", records.len());
+    HistoryPage: |page| format!("{} entries", page.entries.len());
+    InboxPage: |page| format!("{} messages", page.messages.len());
+    PoisonedPage: |page| format!("{} items", page.work.len());
+    PurgeReport: |report| format!("{} instances", report.instances);
+}
+
+impl<T: Describe> Describe for Option<T> {
+    fn describe(&self) -> String {
+        self.as_ref().map_or_else(|| "none".into(), T::describe)
+    }
+}
+
+impl<T: Describe> Describe for Result<T, ProviderError> {
+    fn describe(&self) -> String {
+        match self {
+            Ok(answer) => answer.describe(),
             Err(error) => error.to_string(),
-        };
-        format!("{} -> {answer}", turn_text(turn))
-    });
-    lines.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn joined<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    match items {
+        [] => "nothing".into(),
+        items => items.iter().map(text).collect::<Vec<_>>().join("; "),
+    }
+}
+
+fn queue_text(queue: Option<&Name>) -> String {
+    queue.map_or_else(|| "default queue".into(), ToString::to_string)
+}
+
+fn handed_out(ready: &ReadyInstance) -> String {
+    let messages = ready
+        .messages
+        .iter()
+        .map(|inbox| body(&inbox.message.body))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let crashes = match ready.crashes {
+        0 => String::new(),
+        crashes => format!(" after {crashes} crashes"),
+    };
+    format!("{} [{messages}]{crashes}", lease(&ready.lease))
+}
+
+fn committed(outcome: &CommitOutcome) -> String {
+    match outcome {
+        CommitOutcome::Done(done) if done.claimed.is_empty() => "done".into(),
+        CommitOutcome::Done(done) => format!("done, claims {}", joined(&done.claimed, claimed)),
+        CommitOutcome::AlreadyDone(_) => "already done".into(),
+        CommitOutcome::Fenced => "fenced".into(),
+        CommitOutcome::Conflict {
+            execution_id,
+            last_event_id,
+        } => format!("conflict: the tail is {execution_id}/{last_event_id}"),
+    }
 }
 
 fn turn_text(turn: &TurnCommit) -> String {
@@ -80,58 +166,20 @@ fn kinds(entries: &[HistoryEntry]) -> String {
     names.join(" ")
 }
 
-fn claims(claimed: &[ClaimedWork]) -> String {
-    match claimed {
-        [] => String::new(),
-        claimed => format!(", claims {}", work(claimed)),
-    }
+fn claimed(work: &ClaimedWork) -> String {
+    let (name, key) = (&work.item.name, work.lease.describe());
+    format!("{name} {key} attempt {}", work.attempt)
 }
 
-pub(crate) fn work(claimed: &[ClaimedWork]) -> String {
-    if claimed.is_empty() {
-        return "nothing".into();
-    }
-    let lines = claimed.iter().map(|work| {
-        let key = &work.lease.key;
-        format!(
-            "{} {}/{}/{} attempt {}",
-            work.item.name, key.instance, key.execution_id, key.event_id, work.attempt
-        )
-    });
-    lines.collect::<Vec<_>>().join("; ")
-}
-
-pub(crate) fn settlements(settlements: &[WorkSettlement]) -> String {
-    let lines = settlements.iter().map(|settlement| {
-        let key = &settlement.lease.key;
-        let result = match &settlement.result {
-            WorkResult::Finished(Ok(_)) => "finished",
-            WorkResult::Finished(Err(_)) => "failed",
-            WorkResult::Retry { .. } => "again",
-            WorkResult::HandedBack { .. } => "handed back",
-            WorkResult::Poisoned(_) => "poisoned",
-        };
-        format!(
-            "{}/{}/{} {result}",
-            key.instance, key.execution_id, key.event_id
-        )
-    });
-    lines.collect::<Vec<_>>().join("; ")
-}
-
-pub(crate) fn sent(messages: &[OutgoingMessage], outcomes: &[SendOutcome]) -> String {
-    let lines = messages.iter().zip(outcomes).map(|(sent, outcome)| {
-        let (target, id) = (&sent.target, &sent.message.message_id);
-        format!(
-            "{} `{id}` to {target}: {outcome:?}",
-            body(&sent.message.body)
-        )
-    });
-    lines.collect::<Vec<_>>().join("; ")
-}
-
-pub(crate) fn leases(leases: &[Lease]) -> String {
-    leases.iter().map(lease).collect::<Vec<_>>().join(", ")
+fn settled(settlement: &WorkSettlement) -> String {
+    let result = match &settlement.result {
+        WorkResult::Finished(Ok(_)) => "finished",
+        WorkResult::Finished(Err(_)) => "failed",
+        WorkResult::Retry { .. } => "again",
+        WorkResult::HandedBack { .. } => "handed back",
+        WorkResult::Poisoned(_) => "poisoned",
+    };
+    format!("{} {result}", settlement.lease.describe())
 }
 
 fn lease(lease: &Lease) -> String {

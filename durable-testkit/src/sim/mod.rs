@@ -2,20 +2,25 @@
 //!
 //! - `simulation` builds a world from a seed, runs it and reports.
 //! - `world` is what all share: chance, the timeline, the store, the invariants.
-//! - `node` lives and dies; `node_life` is one of its lives; `faulty_provider` is its way to the
-//!   store, and `call` is where a single call goes wrong.
+//! - `node` lives and dies; `node_life` is one of its lives.
+//! - `link` is the way of a life to its handle on the store: `faulty_provider` makes every
+//!   method of the contract a `call` that may go wrong, and `observed` shows the invariants
+//!   what the store answers.
 //! - `workload` is what runs in it, `node_start` what a node runs of it; `standard`
 //!   is one that uses everything.
 //! - `scope` is how much of a seed takes place, `shrink` finds the least that fails.
 //!
 //! Nothing here knows what is right: that is what [`crate::invariant`] says.
 
+mod argument;
 mod call;
 mod chance;
 mod clock;
 mod describe;
 mod expectations;
 mod faulty_provider;
+mod link;
+mod method;
 mod node;
 mod node_life;
 mod node_start;

@@ -10,7 +10,7 @@ use durable_runtime::{Runtime, RuntimeOptions};
 
 use super::chance::Stream;
 use super::clock::SimClock;
-use super::faulty_provider::FaultyProvider;
+use super::link;
 use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, KillSwitch, NodeStart};
 use super::plan::SimFault;
@@ -73,11 +73,7 @@ impl SimNode {
     /// One life.
     async fn live(&self, living: &Living) {
         let life = &living.life;
-        let link = FaultyProvider {
-            world: Arc::clone(&self.world),
-            life: Arc::clone(life),
-            clock: self.clock.clone(),
-        };
+        let link = link::of_node(&self.world, life, self.clock.clone());
         let mut start = NodeStart {
             number: self.number,
             life: living.number,
@@ -87,7 +83,6 @@ impl SimNode {
         };
         let registry = (self.code)(&mut start);
         let start = Runtime::builder(link, registry)
-            .clock(self.clock.clone())
             .options(start.options)
             .start();
         let runtime = tokio::select! {
@@ -207,7 +202,6 @@ impl SimNode {
 
     fn note(&self, life: &NodeLife, fault: SimFault, outcome: String) {
         self.world.count(fault);
-        self.world
-            .note(&life.who, "node", Vec::new(), Some(fault), outcome);
+        self.world.note(&life.who, "node", Some(fault), outcome);
     }
 }

@@ -118,14 +118,14 @@ impl NodeLife {
 
     /// Draws what becomes of a call. As much is drawn for every call, whatever the
     /// scope leaves out.
-    pub(crate) fn fate(&self, world: &World, may_repeat: bool, may_be_late: bool) -> Fate {
+    pub(crate) fn fate(&self, world: &World, may_repeat: bool) -> Fate {
         if world.phase() != SimPhase::Faults {
             return Fate::default();
         }
         let number = self.call_count.fetch_add(1, Ordering::Relaxed) + 1;
         let drawn = self
             .calls
-            .draw(|random| draw_fate(random, &world.plan, self.kind, may_repeat, may_be_late));
+            .draw(|random| draw_fate(random, &world.plan, self.kind, may_repeat));
         let is_slow = self.kind == LifeKind::Node { is_slow: true };
         let fate = match drawn.fault {
             // The place of all these delays is the slow life.
@@ -150,13 +150,7 @@ impl NodeLife {
     }
 }
 
-fn draw_fate(
-    random: &mut Random,
-    plan: &FaultPlan,
-    kind: LifeKind,
-    may_repeat: bool,
-    may_be_late: bool,
-) -> Fate {
+fn draw_fate(random: &mut Random, plan: &FaultPlan, kind: LifeKind, may_repeat: bool) -> Fate {
     let mut fate = Fate::default();
     if kind == (LifeKind::Node { is_slow: true }) || random.chance(plan.delayed) {
         fate.before = random.up_to(plan.longest_delay);
@@ -170,14 +164,14 @@ fn draw_fate(
         _ => SimFault::CrashAfter,
     };
     let repeat = match random.below(2) {
-        0 if may_be_late => SimFault::LateRepeat,
+        0 => SimFault::LateRepeat,
         _ => SimFault::Repeated,
     };
     let draws = [
         (SimFault::Unavailable, plan.unavailable, true),
         (SimFault::LostRequest, plan.lost_request, true),
         (SimFault::LostAnswer, plan.lost_answer, true),
-        (SimFault::LateRequest, plan.late_request, may_be_late),
+        (SimFault::LateRequest, plan.late_request, may_repeat),
         (repeat, plan.repeated_request, may_repeat),
         (crash, plan.crash, kind != LifeKind::Client),
     ];

@@ -120,10 +120,10 @@ impl KillSwitch {
     /// The node dies. The caller does nothing more: this never returns.
     pub async fn pull(&self) {
         if let Some(life) = self.life.upgrade() {
-            let (fault, about) = (Some(SimFault::Killed), Vec::new());
-            self.world.count(SimFault::Killed);
+            let fault = SimFault::Killed;
+            self.world.count(fault);
             self.world
-                .note(&life.who, "node", about, fault, String::new());
+                .note(&life.who, "node", Some(fault), String::new());
             life.die();
         }
         std::future::pending::<()>().await;

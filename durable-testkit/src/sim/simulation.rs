@@ -16,12 +16,11 @@ use super::plan::FaultPlan;
 use super::report::{SimFailure, SimReport};
 use super::scope::SimScope;
 use super::workload::{SimClient, Workload};
-use super::world::{SimPhase, World, WorldLimits};
+use super::world::{AroundStore, SimPhase, World, WorldLimits};
+use crate::clock::ManualClock;
 use crate::invariant::{self, Invariant, InvariantViolation};
 use crate::memory::{MemoryOptions, MemoryProvider};
 use crate::random::Random;
-
-type AroundStore = Box<dyn FnOnce(MemoryProvider) -> Arc<dyn Provider>>;
 
 /// Several nodes and a client over one store, in virtual time, with everything
 /// going wrong that a seed can think of.
@@ -74,7 +73,7 @@ pub struct Simulation {
     rest_within: Duration,
     options: Option<RuntimeOptions>,
     limits: WorldLimits,
-    around_store: Option<AroundStore>,
+    around_store: AroundStore,
     invariants: Vec<Box<dyn Invariant>>,
 }
 
@@ -93,7 +92,7 @@ impl Simulation {
                 look_every: 64,
                 max_calls: 300_000,
             },
-            around_store: None,
+            around_store: Box::new(|handle| Arc::new(handle)),
             invariants: Vec::new(),
         }
     }
@@ -143,13 +142,14 @@ impl Simulation {
         self
     }
 
-    /// Puts something between the links and the store, such as a mistake that the
-    /// invariants are to find.
+    /// Puts something between the nodes and the store, such as a mistake that the
+    /// invariants are to find. It is called for every handle that a life of a node, or a
+    /// client, has on the one store.
     pub fn around_store(
         mut self,
-        around: impl FnOnce(MemoryProvider) -> Arc<dyn Provider> + 'static,
+        around: impl Fn(MemoryProvider) -> Arc<dyn Provider> + Send + Sync + 'static,
     ) -> Self {
-        self.around_store = Some(Box::new(around));
+        self.around_store = Box::new(around);
         self
     }
 
@@ -244,22 +244,18 @@ impl Simulation {
         expectations: &Expectations,
     ) -> (Arc<World>, SimClient) {
         let messages = Stream::new(self.seed, "store").draw(|random| random.below(8));
-        let memory = MemoryProvider::with_options(MemoryOptions {
-            messages_per_fetch: 1 + usize::try_from(messages).unwrap_or(0),
-            ..MemoryOptions::default()
-        });
-        let store = match self.around_store {
-            Some(around) => around(memory.clone()),
-            None => Arc::new(memory.clone()),
-        };
+        let options = MemoryOptions::default()
+            .messages_per_fetch(1 + usize::try_from(messages).unwrap_or(0))
+            // Its time is what the clocks of nodes and clients make of it.
+            .clock(ManualClock::starting_at(0));
         let mut invariants = invariant::all(workload, expectations);
         invariants.extend(self.invariants);
         let world = Arc::new(World::new(
             self.seed,
             self.plan,
             self.scope,
-            memory,
-            store,
+            MemoryProvider::with_options(options),
+            self.around_store,
             invariants,
             self.limits,
         ));

@@ -19,11 +19,9 @@ pub struct SimTimelineEntry {
     pub who: Arc<str>,
     /// What it did.
     pub what: String,
-    /// The instances that it was about.
-    pub about: Vec<InstanceId>,
     /// What went wrong.
     pub fault: Option<SimFault>,
-    /// How it ended.
+    /// What it asked for, and how it ended.
     pub outcome: String,
 }
 
@@ -110,7 +108,7 @@ impl SimTimelineEntry {
                     | SimFault::Killed
             )
         );
-        self.about.contains(instance) || self.outcome.contains(instance.as_str()) || is_of_a_node
+        self.outcome.contains(instance.as_str()) || is_of_a_node
     }
 }
 

@@ -14,9 +14,8 @@ use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
 use super::chance::Stream;
-use super::clock::SimClock;
 use super::expectations::{Expectations, Expected};
-use super::faulty_provider::FaultyProvider;
+use super::link;
 use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, NodeStart};
 use super::world::World;
@@ -197,13 +196,9 @@ pub struct SimClient {
 
 impl SimClient {
     pub(crate) fn new(world: &Arc<World>, who: &str, expectations: &Expectations) -> Self {
-        let link = FaultyProvider {
-            world: Arc::clone(world),
-            life: Arc::new(NodeLife::new(world, who, LifeKind::Client)),
-            clock: SimClock::new(world.began),
-        };
+        let life = Arc::new(NodeLife::new(world, who, LifeKind::Client));
         Self {
-            client: Client::new(Arc::new(link)),
+            client: Client::new(link::of_client(world, &life)),
             world: Arc::clone(world),
             expectations: expectations.clone(),
             chance: Arc::new(world.stream(who)),

@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use durable_core::MessageId;
 use durable_core::provider::Provider;
-use durable_core::{InstanceId, MessageId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::chance::Stream;
+use super::clock::SimClock;
 use super::observed::Observed;
 use super::plan::{FaultPlan, SimFault};
 use super::scope::{FaultPlace, SimScope};
@@ -32,16 +33,18 @@ pub(crate) enum SimPhase {
     Over,
 }
 
+/// What stands between the handles of the lives and the store.
+pub(crate) type AroundStore = Box<dyn Fn(MemoryProvider) -> Arc<dyn Provider> + Send + Sync>;
+
 /// Shared by everything in a simulation.
 pub(crate) struct World {
     pub(crate) began: Instant,
     seed: u64,
     pub(crate) plan: FaultPlan,
     pub(crate) scope: SimScope,
-    /// What nodes and clients talk to.
-    pub(crate) store: Arc<dyn Provider>,
-    /// The truth below it.
+    /// The store. This handle never moves its time: the lives do.
     memory: MemoryProvider,
+    around_store: AroundStore,
     phase: watch::Sender<SimPhase>,
     limits: WorldLimits,
     state: Mutex<WorldState>,
@@ -85,7 +88,7 @@ impl World {
         plan: FaultPlan,
         scope: SimScope,
         memory: MemoryProvider,
-        store: Arc<dyn Provider>,
+        around_store: AroundStore,
         invariants: Vec<Box<dyn Invariant>>,
         limits: WorldLimits,
     ) -> Self {
@@ -94,8 +97,8 @@ impl World {
             seed,
             plan,
             scope,
-            store,
             memory,
+            around_store,
             phase: watch::Sender::new(SimPhase::Faults),
             limits,
             state: Mutex::new(WorldState {
@@ -134,6 +137,11 @@ impl World {
         });
     }
 
+    /// Opens the store for a process with this clock.
+    pub(crate) fn open_store(&self, clock: SimClock) -> Arc<dyn Provider> {
+        (self.around_store)(self.memory.handle_with_clock(clock))
+    }
+
     /// The chance of one part of the simulation.
     pub(crate) fn stream(&self, name: &str) -> Stream {
         Stream::new(self.seed, name)
@@ -167,7 +175,6 @@ impl World {
         &self,
         who: &Arc<str>,
         what: &str,
-        about: Vec<InstanceId>,
         fault: Option<SimFault>,
         outcome: String,
     ) {
@@ -175,7 +182,6 @@ impl World {
             at: self.began.elapsed(),
             who: Arc::clone(who),
             what: what.to_owned(),
-            about,
             fault,
             outcome,
         };

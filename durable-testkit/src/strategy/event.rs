@@ -3,7 +3,8 @@
 
 use durable_core::{
     ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
-    HistoryEntry, Parent, Payload, PromiseToken, RetryPolicy, UnreadEvent,
+    HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
+    UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -13,13 +14,66 @@ use proptest::strategy::Union;
 
 use super::text::any_text;
 
-/// Defines the strategy of one kind of event from those of its fields.
-macro_rules! event {
-    ($kind:ident { $( $field:ident: $strategy:expr ),* $(,)? }) => {
-        (any_position(), $( $strategy, )*)
-            .prop_map(|(event_id, $( $field, )*)| Event::$kind { event_id, $( $field, )* })
-            .boxed()
+/// Defines the strategies of all events from the table of events and the strategies of
+/// the types of its fields.
+macro_rules! event_strategies {
+    ($(
+        $(#[$meta:meta])*
+        $number:literal $class:ident $(($command:ident))? $kind:ident {
+            $( $(#[$field_meta:meta])* $field:ident: $type:ty as $role:expr, )*
+        }
+    )*) => {
+        /// The strategy of each kind.
+        fn strategies() -> Vec<(EventKind, BoxedStrategy<Event>)> {
+            vec![ $( (
+                EventKind::$kind,
+                (any_position(), $( <$type>::any_field(), )*)
+                    .prop_map(|(event_id, $( $field, )*)| Event::$kind { event_id, $( $field, )* })
+                    .boxed(),
+            ), )* ]
+        }
     };
+}
+
+durable_core::__event_table!(event_strategies);
+
+/// A type that stands in events.
+trait AnyField: Sized + std::fmt::Debug {
+    fn any_field() -> BoxedStrategy<Self>;
+}
+
+macro_rules! any_field {
+    ($( $type:ty => $strategy:expr, )*) => {$(
+        impl AnyField for $type {
+            fn any_field() -> BoxedStrategy<Self> {
+                $strategy.boxed()
+            }
+        }
+    )*};
+}
+
+any_field! {
+    Name => text(),
+    InstanceId => text(),
+    Payload => text(),
+    Version => text(),
+    MessageId => text(),
+    String => any_text(),
+    u64 => any_number(),
+    EventId => any_source(),
+    ExecutionId => any_execution(),
+    PromiseToken => any_token(),
+    Parent => any_parent(),
+    Carried => any_carried(),
+    ActivityOptions => any_options(),
+    Failure => any_failure(),
+    Result<Payload, Failure> => any_outcome(),
+}
+
+impl<T: AnyField + Clone + 'static> AnyField for Option<T> {
+    fn any_field() -> BoxedStrategy<Self> {
+        of(T::any_field()).boxed()
+    }
 }
 
 /// Any entry.
@@ -52,10 +106,10 @@ pub fn any_entry() -> impl Strategy<Value = HistoryEntry> {
 /// assert!(event.is_input() || event.is_output() || event.is_terminal());
 /// ```
 pub fn any_event() -> impl Strategy<Value = Event> {
-    Union::new(EventKind::ALL.iter().copied().filter_map(any_event_of))
+    Union::new(strategies().into_iter().map(|(_, strategy)| strategy))
 }
 
-/// Any event of this kind; `None` for a kind that is newer than this crate.
+/// Any event of this kind. Every kind has a strategy, made from the table of events.
 ///
 /// ```
 /// use durable_core::EventKind;
@@ -69,120 +123,8 @@ pub fn any_event() -> impl Strategy<Value = Event> {
 /// assert_eq!(timer.kind(), EventKind::TimerFired);
 /// ```
 pub fn any_event_of(kind: EventKind) -> Option<BoxedStrategy<Event>> {
-    Some(match kind {
-        EventKind::OrchestrationStarted => event!(OrchestrationStarted {
-            name: text(),
-            version: text(),
-            input: text(),
-            parent: of(any_parent()),
-            carried: any_carried(),
-        }),
-        EventKind::ActivityScheduled => event!(ActivityScheduled {
-            name: text(),
-            input: text(),
-            execution_id: any_execution(),
-            options: any_options(),
-        }),
-        EventKind::ActivityCompleted => event!(ActivityCompleted {
-            source_event_id: any_source(),
-            result: text(),
-        }),
-        EventKind::ActivityFailed => event!(ActivityFailed {
-            source_event_id: any_source(),
-            failure: any_failure(),
-        }),
-        EventKind::ActivityCancelRequested => event!(ActivityCancelRequested {
-            source_event_id: any_source(),
-        }),
-        EventKind::TimerCreated => event!(TimerCreated {
-            fire_at_ms: any_number(),
-            execution_id: any_execution(),
-        }),
-        EventKind::TimerFired => event!(TimerFired {
-            source_event_id: any_source(),
-            fire_at_ms: any_number(),
-        }),
-        EventKind::TimerCancelled => event!(TimerCancelled {
-            source_event_id: any_source(),
-        }),
-        EventKind::ExternalSubscribed => event!(ExternalSubscribed { name: text() }),
-        EventKind::ExternalEvent => event!(ExternalEvent {
-            name: text(),
-            data: text(),
-            message_id: text(),
-        }),
-        EventKind::SubOrchestrationScheduled => event!(SubOrchestrationScheduled {
-            name: text(),
-            version: of(text()),
-            instance: text(),
-            input: text(),
-            execution_id: any_execution(),
-        }),
-        EventKind::SubOrchestrationCompleted => event!(SubOrchestrationCompleted {
-            source_event_id: any_source(),
-            result: text(),
-        }),
-        EventKind::SubOrchestrationFailed => event!(SubOrchestrationFailed {
-            source_event_id: any_source(),
-            failure: any_failure(),
-        }),
-        EventKind::SubOrchestrationCancelRequested => event!(SubOrchestrationCancelRequested {
-            source_event_id: any_source(),
-        }),
-        EventKind::OrchestrationChained => event!(OrchestrationChained {
-            name: text(),
-            version: of(text()),
-            instance: text(),
-            input: text(),
-        }),
-        EventKind::OperationCompleted => event!(OperationCompleted {
-            name: text(),
-            result: any_outcome(),
-        }),
-        EventKind::StateSet => event!(StateSet {
-            key: text(),
-            value: text(),
-        }),
-        EventKind::StateCleared => event!(StateCleared { key: text() }),
-        EventKind::PromiseCreated => event!(PromiseCreated {
-            name: text(),
-            number: any_number(),
-        }),
-        EventKind::PromiseResolved => event!(PromiseResolved {
-            source_event_id: any_source(),
-            value: text(),
-        }),
-        EventKind::PromiseRejected => event!(PromiseRejected {
-            source_event_id: any_source(),
-            failure: any_failure(),
-        }),
-        EventKind::ExternalEventSent => event!(ExternalEventSent {
-            target: text(),
-            name: text(),
-            data: text(),
-        }),
-        EventKind::PromiseResolutionSent => event!(PromiseResolutionSent {
-            target: any_token(),
-            resolution: any_outcome(),
-        }),
-        EventKind::CustomStatusSet => event!(CustomStatusSet { status: text() }),
-        EventKind::PatchMarked => event!(PatchMarked { patch_id: text() }),
-        EventKind::OrchestrationCancelRequested => {
-            event!(OrchestrationCancelRequested { reason: any_text() })
-        }
-        EventKind::OrchestrationCompleted => event!(OrchestrationCompleted { output: text() }),
-        EventKind::OrchestrationFailed => event!(OrchestrationFailed {
-            failure: any_failure(),
-        }),
-        EventKind::OrchestrationContinuedAsNew => event!(OrchestrationContinuedAsNew {
-            input: text(),
-            version: of(text()),
-        }),
-        EventKind::OrchestrationTerminated => event!(OrchestrationTerminated {
-            failure: any_failure(),
-        }),
-        _ => return None,
-    })
+    let mut strategies = strategies().into_iter();
+    strategies.find_map(|(of, strategy)| (of == kind).then_some(strategy))
 }
 
 /// Any number, often one where the length of its encoding changes or where a

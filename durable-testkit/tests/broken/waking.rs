@@ -18,7 +18,7 @@ fault! {
         topic: &WakeTopic,
         _seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let seen = self.store.fire_timers(0, 0).await?.seen;
+        let seen = self.store.fire_timers(0).await?.seen;
         self.store.wait(session, topic, seen).await
     }
 }
@@ -93,9 +93,8 @@ fault! {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        let outcome = self.store.start(instance, message, reuse).await?;
         Ok(match outcome {
             StartOutcome::Started {
                 execution_id,
@@ -117,16 +116,15 @@ fault! {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        let outcome = self.store.start(instance, message, reuse).await?;
         Ok(match outcome {
             StartOutcome::Started {
                 execution_id,
                 seen: None,
             } => StartOutcome::Started {
                 execution_id,
-                seen: Some(self.store.fire_timers(0, 0).await?.seen),
+                seen: Some(self.store.fire_timers(0).await?.seen),
             },
             other => other,
         })

@@ -235,7 +235,7 @@ pub(crate) fn record_with(registry: Registry, recording: &Recording) -> Vec<Hist
         let store = Arc::new(MemoryProvider::new());
         // Heartbeats are of no topic, and a month has many.
         let options = RuntimeOptions::default().session_timeout(Duration::from_secs(365 * 86_400));
-        let node = Runtime::shared_builder(store.clone(), registry)
+        let node = Runtime::builder(store.clone(), registry)
             .options(options)
             .clock(TokioClock::starting_at(1_700_000_000_000))
             .start()

@@ -7,7 +7,6 @@
 use std::error::Error;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_provider_redis::{RedisOptions, RedisProvider};
@@ -107,7 +106,7 @@ async fn spawn_server() -> Result<(Process, TempDir, String), Box<dyn Error>> {
 
 async fn share_the_work(url: &str) -> Result<(), Box<dyn Error>> {
     let provider = RedisProvider::open_with(&[url], options()).await?;
-    let client = Client::new(Arc::new(provider));
+    let client = Client::new(provider);
     let mut nodes = vec![spawn_node(url)?, spawn_node(url)?, spawn_node(url)?];
     let run = std::process::id();
     let began = Instant::now();

@@ -42,7 +42,7 @@ const CONFIG: Configuration<LittleEndian, Varint, Limit<{ MAX_ENTRY_BYTES * COUN
 
 /// What every payload begins with, and the fields of its kind.
 #[derive(Serialize, Deserialize)]
-struct Record<B> {
+struct EntryPayload<B> {
     event_id: u64,
     recorded_at_ms: u64,
     body: B,
@@ -56,12 +56,12 @@ fn write<B: Serialize>(
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     let kind = entry.event.kind();
-    let record = Record {
+    let payload = EntryPayload {
         event_id: entry.event_id().get(),
         recorded_at_ms: entry.recorded_at_ms,
         body,
     };
-    write_sealed(kind.number(), revision, &record, out).map_err(|TooLarge { bytes }| {
+    write_sealed(kind.number(), revision, &payload, out).map_err(|TooLarge { bytes }| {
         EncodeError::EntryTooLarge {
             kind,
             bytes,
@@ -136,7 +136,7 @@ fn read<'a, B: Deserialize<'a>>(
     payload: &'a [u8],
     thaw: impl FnOnce(EventId, B) -> Result<Event, PayloadFault>,
 ) -> Result<HistoryEntry, PayloadFault> {
-    let record: Record<B> = parse(payload)?;
+    let record: EntryPayload<B> = parse(payload)?;
     let event_id = EventId::new(record.event_id);
     if event_id == EventId::UNASSIGNED {
         return Err(PayloadFault::UnassignedEventId);

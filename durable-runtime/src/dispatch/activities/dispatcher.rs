@@ -153,7 +153,7 @@ async fn settle_or_give_up(node: &Node, settlement: WorkSettlement) {
 }
 
 /// The store or the codec refuses a result and always will: the orchestration gets to
-/// know that instead. The reason holds nothing that a codec is to hide.
+/// know that instead.
 async fn settle_refused(node: &Node, lease: WorkLease, error: &ProviderError) {
     let kind = match error {
         ProviderError::NotEncodable { .. } => FailureKind::PayloadCodec,
@@ -161,7 +161,7 @@ async fn settle_refused(node: &Node, lease: WorkLease, error: &ProviderError) {
     };
     let failure = Failure::new(kind, error.to_string()).not_retryable();
     let settlement = WorkSettlement::new(lease, WorkResult::Finished(Err(failure)));
-    if let Err(error) = node.plain_provider.settle_work(settlement).await {
+    if let Err(error) = node.provider.settle_work(settlement).await {
         // After the end of the session another one can claim the work.
         tracing::error!(%error, "a result could not be stored");
         node.mark_session_uncertain();

@@ -46,12 +46,8 @@ pub(crate) async fn serve_non_durable_wakes(
 pub(super) async fn suspend(node: &Node, instance: &InstanceId, failure: &Failure) {
     let mut backoff = Backoff::default();
     loop {
-        let mut suspended = node.provider.suspend(instance, failure.clone()).await;
-        if matches!(suspended, Err(ProviderError::NotEncodable { .. })) {
-            // Better a reason in the clear than an instance that is run again and again.
-            suspended = node.plain_provider.suspend(instance, failure.clone()).await;
-        }
-        let suspended = suspended.map(drop);
+        let suspended = node.provider.suspend(instance, failure.clone());
+        let suspended = suspended.await.map(drop);
         if is_settled(node, &mut backoff, suspended).await {
             return resume_to_end(node, instance).await;
         }

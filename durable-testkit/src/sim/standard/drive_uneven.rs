@@ -94,13 +94,7 @@ pub(super) async fn purged(client: &SimClient, number: u64) -> Driven {
         unless_ended(instance.terminate("purged").await)?;
     }
     ended(&instance).await?;
-    let purge = PurgeRequest {
-        filter: InstanceFilter {
-            id_prefix: Some(id.clone()),
-            ..InstanceFilter::default()
-        },
-        max: 10,
-    };
+    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix(id.as_str()), 10);
     client.purge(&purge).await?;
     let again = client.start(PARENT, id, &second);
     again.reuse(IdReuse::RestartEnded).await.map(drop)

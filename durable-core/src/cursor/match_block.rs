@@ -1,4 +1,4 @@
-//! How the outputs of one poll are found again in a recorded history.
+//! Matching the outputs of one poll with the recorded history.
 //!
 //! Within one poll everything is concurrent, so a block is a multiset: its
 //! commands may stand in any order in the history. Blocks themselves are strictly
@@ -9,15 +9,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::block::Output;
-use super::compare::{Owner, is_exact, same_command};
-use super::key::Key;
 use super::tape::Tape;
-use crate::event::Event;
+use crate::event::{Event, EventKey, Owner};
 use crate::violation::Difference;
 
-/// Where the outputs of a block stand in the history.
+/// Which recorded outputs the outputs of a block are.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Placement {
+pub(super) struct BlockMatch {
     /// For each recorded output, the index of the output of the block.
     pub(super) recorded: Vec<usize>,
     /// Outputs of the block that the history does not have yet: it ends within
@@ -28,8 +26,8 @@ pub(super) struct Placement {
 
 /// Why a block is not what the history has next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misplaced {
-    /// The output of the block that has no place.
+pub(super) struct Mismatch {
+    /// The output of the block that matches nothing.
     pub(super) output: usize,
     /// The distance of the recorded event that it should have been.
     pub(super) distance: usize,
@@ -41,46 +39,46 @@ pub(super) struct Misplaced {
 pub(super) fn is_next(owner: Owner<'_>, outputs: &[Output], tape: &Tape, distance: usize) -> bool {
     (distance..).zip(outputs).all(|(distance, output)| {
         tape.output(distance)
-            .is_some_and(|recorded| is_exact(owner, &output.event, recorded))
+            .is_some_and(|recorded| output.event.is_exact(owner, recorded))
     })
 }
 
 /// Finds the outputs of a block among the next events of the history.
-pub(super) fn place(
+pub(super) fn match_block(
     owner: Owner<'_>,
     outputs: &[Output],
     tape: &Tape,
-) -> Result<Placement, Misplaced> {
+) -> Result<BlockMatch, Mismatch> {
     let recorded: Vec<&Event> = tape.outputs().take(outputs.len()).collect();
-    let place_of = Matching::of(owner, outputs, &recorded).place_of;
-    if place_of.iter().any(Option::is_none) {
-        return Err(misplaced(owner, outputs, &recorded, &place_of));
+    let output_of = Matching::of(owner, outputs, &recorded).output_of;
+    if output_of.iter().any(Option::is_none) {
+        return Err(explain(owner, outputs, &recorded, &output_of));
     }
-    let placed: Vec<usize> = place_of.into_iter().flatten().collect();
-    let new = remaining(outputs.len(), &placed);
+    let matched: Vec<usize> = output_of.into_iter().flatten().collect();
+    let new = remaining(outputs.len(), &matched);
     let is_complete = new.is_empty();
-    let placement = Placement {
-        recorded: placed,
+    let block_match = BlockMatch {
+        recorded: matched,
         new,
     };
     if is_complete {
-        return Ok(placement);
+        return Ok(block_match);
     }
     let (distance, difference) = match tape.get(recorded.len()) {
         Some(next) if next.event.is_forced() => {
-            return Ok(Placement {
+            return Ok(BlockMatch {
                 new: Vec::new(),
-                ..placement
+                ..block_match
             });
         }
         Some(_) => (recorded.len(), Difference::CommandWhereInput),
         None if recorded.last().is_some_and(|last| last.is_terminal()) => {
             (recorded.len() - 1, Difference::Kind)
         }
-        None => return Ok(placement),
+        None => return Ok(block_match),
     };
-    Err(Misplaced {
-        output: placement.new[0],
+    Err(Mismatch {
+        output: block_match.new[0],
         distance,
         difference,
     })
@@ -92,8 +90,8 @@ struct Matching<'a> {
     outputs: &'a [Output],
     recorded: &'a [&'a Event],
     /// For each recorded event the output that it is.
-    place_of: Vec<Option<usize>>,
-    /// Outputs without a place, in creation order.
+    output_of: Vec<Option<usize>>,
+    /// Outputs that match nothing so far, in creation order.
     unmatched: Vec<usize>,
 }
 
@@ -104,31 +102,31 @@ impl<'a> Matching<'a> {
             owner,
             outputs,
             recorded,
-            place_of: vec![None; recorded.len()],
+            output_of: vec![None; recorded.len()],
             unmatched: (0..outputs.len()).collect(),
         };
-        matching.by_key(Key::exact);
-        matching.by_key(Key::compared);
+        matching.by_key(EventKey::exact);
+        matching.by_key(EventKey::compared);
         matching.in_order();
         matching
     }
 
-    fn by_key(&mut self, key: fn(Owner<'_>, &'a Event) -> Key<'a>) {
+    fn by_key(&mut self, key: fn(Owner<'_>, &'a Event) -> EventKey<'a>) {
         if self.unmatched.is_empty() {
             return;
         }
-        let mut free: BTreeMap<Key<'a>, VecDeque<usize>> = BTreeMap::new();
+        let mut free: BTreeMap<EventKey<'a>, VecDeque<usize>> = BTreeMap::new();
         for (distance, event) in self.recorded.iter().enumerate() {
-            if self.place_of[distance].is_none() {
+            if self.output_of[distance].is_none() {
                 let key = key(self.owner, event);
                 free.entry(key).or_default().push_back(distance);
             }
         }
         for index in core::mem::take(&mut self.unmatched) {
-            let place = free
+            let distance = free
                 .get_mut(&key(self.owner, &self.outputs[index].event))
                 .and_then(VecDeque::pop_front);
-            self.try_place(index, place);
+            self.try_match(index, distance);
         }
     }
 
@@ -136,62 +134,65 @@ impl<'a> Matching<'a> {
     /// such as an id that was derived then and is spelled out now.
     fn in_order(&mut self) {
         let free: Vec<usize> = (0..self.recorded.len())
-            .filter(|&distance| self.place_of[distance].is_none())
+            .filter(|&distance| self.output_of[distance].is_none())
             .collect();
-        let mut places = free.into_iter();
+        let mut distances = free.into_iter();
         for index in core::mem::take(&mut self.unmatched) {
-            self.try_place(index, places.next());
+            self.try_match(index, distances.next());
         }
     }
 
-    fn try_place(&mut self, index: usize, place: Option<usize>) {
+    fn try_match(&mut self, index: usize, distance: Option<usize>) {
         let code = &self.outputs[index].event;
-        match place {
-            Some(at) if same_command(self.owner, code, self.recorded[at]).is_ok() => {
-                self.place_of[at] = Some(index);
+        match distance {
+            Some(at) if code.compare(self.owner, self.recorded[at]).is_ok() => {
+                self.output_of[at] = Some(index);
             }
             _ => self.unmatched.push(index),
         }
     }
 }
 
-/// Picks the pair that explains best why the block has no place: the first
+/// Picks the pair that explains best why the block does not match: the first
 /// position that differs when the order is otherwise kept, else the first
 /// recorded event that no output is.
-fn misplaced(
+fn explain(
     owner: Owner<'_>,
     outputs: &[Output],
     recorded: &[&Event],
-    place_of: &[Option<usize>],
-) -> Misplaced {
+    output_of: &[Option<usize>],
+) -> Mismatch {
     let difference_at = |index: usize, distance: usize| {
-        same_command(owner, &outputs[index].event, recorded[distance]).err()
+        outputs[index]
+            .event
+            .compare(owner, recorded[distance])
+            .err()
     };
     let out_of_order: Vec<usize> = (0..recorded.len())
         .filter(|&i| difference_at(i, i).is_some())
         .collect();
-    let unplaced: Vec<usize> = (0..recorded.len())
-        .filter(|&distance| place_of[distance].is_none())
+    let unmatched: Vec<usize> = (0..recorded.len())
+        .filter(|&distance| output_of[distance].is_none())
         .collect();
     if let Some(&first) = out_of_order.first()
-        && out_of_order.len() == unplaced.len()
+        && out_of_order.len() == unmatched.len()
         && let Some(difference) = difference_at(first, first)
     {
-        return Misplaced {
+        return Mismatch {
             output: first,
             distance: first,
             difference,
         };
     }
-    let distance = unplaced.first().copied().unwrap_or(0);
-    let placed: Vec<usize> = place_of.iter().copied().flatten().collect();
-    let free = remaining(outputs.len(), &placed);
+    let distance = unmatched.first().copied().unwrap_or(0);
+    let matched: Vec<usize> = output_of.iter().copied().flatten().collect();
+    let free = remaining(outputs.len(), &matched);
     let same_kind = free
         .iter()
         .copied()
         .find(|&index| outputs[index].event.kind() == recorded[distance].kind());
     let output = same_kind.or(free.first().copied()).unwrap_or(0);
-    Misplaced {
+    Mismatch {
         output,
         distance,
         difference: difference_at(output, distance).unwrap_or(Difference::Kind),

@@ -10,19 +10,19 @@ use core::borrow::Borrow;
 
 /// A map that is small while it has few entries.
 #[derive(Debug)]
-pub(super) enum FewMap<K, V> {
+pub(super) enum SmallMap<K, V> {
     /// Ascending by key.
     Few(Vec<(K, V)>),
     Many(BTreeMap<K, V>),
 }
 
-impl<K, V> Default for FewMap<K, V> {
+impl<K, V> Default for SmallMap<K, V> {
     fn default() -> Self {
         Self::Few(Vec::new())
     }
 }
 
-impl<K: Ord, V> FewMap<K, V> {
+impl<K: Ord, V> SmallMap<K, V> {
     /// So many entries are few.
     const FEW: usize = 8;
 
@@ -32,7 +32,7 @@ impl<K: Ord, V> FewMap<K, V> {
     {
         match self {
             Self::Few(entries) => {
-                let at = place_of(entries, key).ok()?;
+                let at = index_of(entries, key).ok()?;
                 Some(&mut entries[at].1)
             }
             Self::Many(entries) => entries.get_mut(key),
@@ -48,7 +48,7 @@ impl<K: Ord, V> FewMap<K, V> {
         self.make_room(key);
         match self {
             Self::Few(entries) => {
-                let at = place_of(entries, key).unwrap_or_else(|at| {
+                let at = index_of(entries, key).unwrap_or_else(|at| {
                     entries.insert(at, (key.clone(), V::default()));
                     at
                 });
@@ -64,7 +64,7 @@ impl<K: Ord, V> FewMap<K, V> {
     {
         match self {
             Self::Few(entries) => {
-                if let Ok(at) = place_of(entries, key) {
+                if let Ok(at) = index_of(entries, key) {
                     entries.remove(at);
                 }
             }
@@ -93,14 +93,14 @@ impl<K: Ord, V> FewMap<K, V> {
         if entries.capacity() == 0 {
             entries.reserve_exact(1);
         }
-        if entries.len() >= Self::FEW && place_of(entries, key).is_err() {
+        if entries.len() >= Self::FEW && index_of(entries, key).is_err() {
             *self = Self::Many(core::mem::take(entries).into_iter().collect());
         }
     }
 }
 
 /// Where the entry of this key is, or would be.
-fn place_of<K, V, Q>(entries: &[(K, V)], key: &Q) -> Result<usize, usize>
+fn index_of<K, V, Q>(entries: &[(K, V)], key: &Q) -> Result<usize, usize>
 where
     K: Borrow<Q>,
     Q: Ord + ?Sized,
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn it_is_a_map_however_many_there_are() {
         for count in [1, 2, 8, 9, 100_u64] {
-            let mut map = FewMap::<u64, u64>::default();
+            let mut map = SmallMap::<u64, u64>::default();
             let mut tree = BTreeMap::new();
             for key in (0..count).map(|n| n * 7 % count) {
                 *map.get_or_default(&key) += key + 1;
@@ -135,21 +135,21 @@ mod tests {
 
     #[test]
     fn one_entry_takes_the_room_of_one() {
-        let mut map = FewMap::<u64, u64>::default();
+        let mut map = SmallMap::<u64, u64>::default();
         map.get_or_default(&1);
-        assert!(matches!(&map, FewMap::Few(entries) if entries.capacity() == 1));
+        assert!(matches!(&map, SmallMap::Few(entries) if entries.capacity() == 1));
     }
 
     #[test]
     fn many_that_went_leave_nothing() {
-        let mut map = FewMap::<u64, u64>::default();
+        let mut map = SmallMap::<u64, u64>::default();
         for key in 0..100 {
             map.get_or_default(&key);
         }
-        assert!(matches!(map, FewMap::Many(_)));
+        assert!(matches!(map, SmallMap::Many(_)));
         for key in 0..100 {
             map.remove(&key);
         }
-        assert!(matches!(&map, FewMap::Few(entries) if entries.capacity() == 0));
+        assert!(matches!(&map, SmallMap::Few(entries) if entries.capacity() == 0));
     }
 }

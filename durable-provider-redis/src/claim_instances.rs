@@ -1,7 +1,7 @@
-//! Handing instances out and taking them back without a commit.
+//! Claiming instances, and giving their leases back without a commit.
 //!
-//! A look says what is ready; then those are taken whose keys can be declared. What
-//! somebody else took in between is simply not there.
+//! A look says what is ready; then those are claimed whose keys can be declared. What another
+//! session claimed in between is left out.
 
 use durable_core::provider::{
     ClaimedWork, CommitId, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance,
@@ -17,12 +17,12 @@ use crate::reply::{Claimed, Reply};
 use crate::script::{self, Call};
 use crate::store::Store;
 
-/// How many instances one script hands out at most: it must not keep others waiting.
+/// How many instances one script claims or releases at most: it must not keep others waiting.
 const TOGETHER: usize = 128;
-/// How many one fetch hands out at most.
-const MOST: usize = 4_096;
+/// How many one fetch claims at most.
+const MAX_FETCH: usize = 4_096;
 
-/// An instance that may be handed out.
+/// An instance that may be claimed.
 struct Candidate<'a> {
     at_ms: u64,
     partition: &'a Partition,
@@ -35,19 +35,16 @@ impl Store {
         session: SessionId,
         max: usize,
     ) -> Result<ReadyInstances, ProviderError> {
-        let (seen, max) = (self.board.seen(), max.min(MOST));
+        let max = max.min(MAX_FETCH);
+        let mut ready = ReadyInstances::default();
+        ready.seen = self.wakeups.seen();
         let peek = |partition| {
             let mut call = Call::new(&script::PEEK_INSTANCES, partition);
             call.args.number(session.0).count(max);
             call
         };
-        let mut ready = ReadyInstances {
-            seen,
-            ..ReadyInstances::default()
-        };
         let mut candidates = Vec::new();
         for (partition, mut reply) in self.call_everywhere(Some(session), peek).await? {
-            ready.now_ms = ready.now_ms.max(reply.number()?);
             let due_ms = reply.maybe_time()?;
             ready.next_due_ms = ready.next_due_ms.into_iter().chain(due_ms).min();
             let mut found = reply.list()?;
@@ -63,37 +60,37 @@ impl Store {
         }
         candidates.sort_by_key(|candidate| candidate.at_ms);
         candidates.truncate(max);
-        ready.instances = self.take_instances(session, candidates).await?;
+        ready.instances = self.claim_instances(session, candidates).await?;
         Ok(ready)
     }
 
-    async fn take_instances(
+    async fn claim_instances(
         &self,
         session: SessionId,
         candidates: Vec<Candidate<'_>>,
     ) -> Result<Vec<ReadyInstance>, ProviderError> {
         let groups = self.by_partition(candidates, |candidate| &candidate.id);
-        let takes = groups.iter().flat_map(|(_, group)| group.chunks(TOGETHER));
-        let takes = takes.map(|group| self.take_together(session, group));
-        let mut taken = Vec::new();
+        let claims = groups.iter().flat_map(|(_, group)| group.chunks(TOGETHER));
+        let claims = claims.map(|group| self.claim_together(session, group));
+        let mut claimed = Vec::new();
         let mut failed = None;
-        for answer in join_all(takes).await {
+        for answer in join_all(claims).await {
             match answer {
-                Ok(ready) => taken.extend(ready),
-                // What others gave is in this session's hands: it must not get lost.
+                Ok(ready) => claimed.extend(ready),
+                // What other partitions gave is leased to this session: it must not get lost.
                 Err(error) => failed = Some(error),
             }
         }
         match failed {
-            Some(error) if taken.is_empty() || !error.is_retryable() => Err(error),
+            Some(error) if claimed.is_empty() || !error.is_retryable() => Err(error),
             _ => {
-                taken.sort_by_key(|(place, _)| *place);
-                Ok(taken.into_iter().map(|(_, ready)| ready).collect())
+                claimed.sort_by_key(|(place, _)| *place);
+                Ok(claimed.into_iter().map(|(_, ready)| ready).collect())
             }
         }
     }
 
-    async fn take_together(
+    async fn claim_together(
         &self,
         session: SessionId,
         group: &[(usize, Candidate<'_>)],
@@ -110,16 +107,15 @@ impl Store {
             call.instance(&candidate.id);
         }
         let mut reply = self.call_of(session, &call).await?;
-        reply.text()?;
-        let mut handed = reply.list()?;
-        let mut taken = Vec::new();
-        while !handed.is_empty() {
-            let mut reply = handed.list()?;
-            let id = InstanceId::from(reply.text()?);
+        let mut found = reply.list()?;
+        let mut claimed = Vec::new();
+        while !found.is_empty() {
+            let mut fields = found.list()?;
+            let id = InstanceId::from(fields.text()?);
             let mut places = group.iter().filter(|(_, candidate)| candidate.id == id);
             let place = places.next().map_or(usize::MAX, |(place, _)| *place);
-            match ready_instance(session, id.clone(), &mut reply) {
-                Ok(ready) => taken.push((place, ready)),
+            match ready_instance(session, id.clone(), &mut fields) {
+                Ok(ready) => claimed.push((place, ready)),
                 Err(error) => self.stop(&id, error).await?,
             }
         }
@@ -132,12 +128,12 @@ impl Store {
                  the instance is stopped"
             );
         }
-        Ok(taken)
+        Ok(claimed)
     }
 
-    /// Takes what of claimed work can be read; instances of the rest are stopped. One that
-    /// cannot be stopped now is met again when this session is over: the sound work is in
-    /// its hands and must not get lost.
+    /// The claimed work that can be read; instances of the rest are stopped. One that cannot
+    /// be stopped now is met again when this session is over: the sound work is leased to the
+    /// session and must not get lost.
     pub(crate) async fn readable(&self, claimed: Claimed) -> Vec<ClaimedWork> {
         for (id, error) in claimed.damaged {
             if let Err(error) = self.stop(&id, error).await {
@@ -184,38 +180,30 @@ impl Store {
 fn ready_instance(
     session: SessionId,
     instance: InstanceId,
-    reply: &mut Reply,
+    fields: &mut Reply,
 ) -> Result<ReadyInstance, ProviderError> {
     let lease = Lease {
         instance,
         session,
-        token: reply.number()?,
+        token: fields.number()?,
     };
-    let execution_id = ExecutionId::new(reply.number()?);
-    let last_event_id = EventId::new(reply.number()?);
-    let last_commit_id = match reply.text()?.as_str() {
+    let mut ready = ReadyInstance::new(lease, ExecutionId::new(fields.number()?));
+    ready.last_event_id = EventId::new(fields.number()?);
+    ready.last_commit_id = match fields.text()?.as_str() {
         "" => None,
         text => Some(commit_id(text)?),
     };
-    let (crashes, has_more) = (reply.number()?, reply.flag()?);
-    let mut list = reply.list()?;
-    let mut messages = Vec::new();
-    while !list.is_empty() {
-        let seq = InboxSeq(list.number()?);
-        let bytes = list.bytes()?;
-        let what = format_args!("message {} of `{}`", seq.0, lease.instance);
+    ready.crashes = fields.number()?;
+    ready.has_more = fields.flag()?;
+    let mut messages = fields.list()?;
+    while !messages.is_empty() {
+        let seq = InboxSeq(messages.number()?);
+        let bytes = messages.bytes()?;
+        let what = format_args!("message {} of `{}`", seq.0, ready.lease.instance);
         let message = message_of(what, &bytes)?;
-        messages.push(InboxMessage { seq, message });
+        ready.messages.push(InboxMessage { seq, message });
     }
-    Ok(ReadyInstance {
-        lease,
-        execution_id,
-        last_event_id,
-        last_commit_id,
-        messages,
-        has_more,
-        crashes,
-    })
+    Ok(ready)
 }
 
 fn commit_id(text: &str) -> Result<CommitId, ProviderError> {

@@ -1,0 +1,213 @@
+//! What an event asks of the world, once it is recorded.
+//!
+//! The runtime does what the effects of a turn's events say, in the order of the events.
+//! Nothing here is done, and no event is judged by whether it may have its effect.
+
+use super::define::Event;
+use crate::failure::Failure;
+use crate::id::{EventId, PromiseToken};
+use crate::options::ActivityOptions;
+use crate::text::{InstanceId, Name, Payload, Version};
+
+/// What an event asks of the world.
+///
+/// It can be matched exhaustively on purpose, unlike [`Event`]: a runtime that leaves an
+/// effect out is wrong, and the compiler should say so.
+///
+/// ```
+/// use durable_core::{Effect, Event, EventId};
+///
+/// let event = Event::TimerCancelled {
+///     event_id: EventId::new(5),
+///     source_event_id: EventId::new(3),
+/// };
+/// assert_eq!(event.effect(), Effect::CancelTimer { event_id: EventId::new(3) });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect<'a> {
+    /// Nothing: it concerns the code alone.
+    None,
+    /// The instance runs this code from now on.
+    Begin {
+        /// The orchestration.
+        name: &'a Name,
+        /// Its version.
+        version: &'a Version,
+    },
+    /// An activity is to be run.
+    RunActivity {
+        /// The activity.
+        name: &'a Name,
+        /// What to call it with.
+        input: &'a Payload,
+        /// How to run it.
+        options: &'a ActivityOptions,
+    },
+    /// The code no longer waits for an activity.
+    CancelActivity {
+        /// Its `ActivityScheduled`.
+        event_id: EventId,
+    },
+    /// A timer is to fire.
+    SetTimer {
+        /// When.
+        fire_at_ms: u64,
+    },
+    /// The code no longer waits for a timer.
+    CancelTimer {
+        /// Its `TimerCreated`.
+        event_id: EventId,
+    },
+    /// A child is to be started. Its parent waits for its result.
+    StartChild {
+        /// The orchestration.
+        name: &'a Name,
+        /// The version; `None` is the newest.
+        version: Option<&'a Version>,
+        /// The child's id.
+        instance: &'a InstanceId,
+        /// What to start it with.
+        input: &'a Payload,
+    },
+    /// The code no longer waits for a child.
+    CancelChild {
+        /// Its `SubOrchestrationScheduled`.
+        event_id: EventId,
+    },
+    /// An instance is to be started that no parent waits for.
+    StartDetached {
+        /// The orchestration.
+        name: &'a Name,
+        /// The version; `None` is the newest.
+        version: Option<&'a Version>,
+        /// Its id.
+        instance: &'a InstanceId,
+        /// What to start it with.
+        input: &'a Payload,
+    },
+    /// An event is to be raised at another instance.
+    RaiseEvent {
+        /// The instance.
+        target: &'a InstanceId,
+        /// The name of the event.
+        name: &'a Name,
+        /// What it carries.
+        data: &'a Payload,
+    },
+    /// A promise of another instance is to be resolved or rejected.
+    SettlePromise {
+        /// The promise.
+        target: &'a PromiseToken,
+        /// The value, or why there is none.
+        resolution: &'a Result<Payload, Failure>,
+    },
+    /// The instance has a new custom status.
+    SetCustomStatus {
+        /// The status.
+        status: &'a Payload,
+    },
+    /// The execution ends and goes on in a new one.
+    ContinueAsNew,
+    /// The execution ends with a value, and the instance with it.
+    Complete {
+        /// The value.
+        output: &'a Payload,
+    },
+    /// The execution ends with a failure, and the instance with it.
+    Fail {
+        /// The failure.
+        failure: &'a Failure,
+    },
+    /// The execution was ended from outside, and the instance with it.
+    Terminate {
+        /// Why.
+        failure: &'a Failure,
+    },
+}
+
+impl Event {
+    /// What the event asks of the world, once it is recorded.
+    pub fn effect(&self) -> Effect<'_> {
+        match self {
+            Self::OrchestrationStarted { name, version, .. } => Effect::Begin { name, version },
+            Self::ActivityScheduled {
+                name,
+                input,
+                options,
+                ..
+            } => Effect::RunActivity {
+                name,
+                input,
+                options,
+            },
+            Self::ActivityCancelRequested {
+                source_event_id, ..
+            } => Effect::CancelActivity {
+                event_id: *source_event_id,
+            },
+            Self::TimerCreated { fire_at_ms, .. } => Effect::SetTimer {
+                fire_at_ms: *fire_at_ms,
+            },
+            Self::TimerCancelled {
+                source_event_id, ..
+            } => Effect::CancelTimer {
+                event_id: *source_event_id,
+            },
+            Self::SubOrchestrationScheduled {
+                name,
+                version,
+                instance,
+                input,
+                ..
+            } => Effect::StartChild {
+                name,
+                version: version.as_ref(),
+                instance,
+                input,
+            },
+            Self::SubOrchestrationCancelRequested {
+                source_event_id, ..
+            } => Effect::CancelChild {
+                event_id: *source_event_id,
+            },
+            Self::OrchestrationChained {
+                name,
+                version,
+                instance,
+                input,
+                ..
+            } => Effect::StartDetached {
+                name,
+                version: version.as_ref(),
+                instance,
+                input,
+            },
+            Self::ExternalEventSent {
+                target, name, data, ..
+            } => Effect::RaiseEvent { target, name, data },
+            Self::PromiseResolutionSent {
+                target, resolution, ..
+            } => Effect::SettlePromise { target, resolution },
+            Self::CustomStatusSet { status, .. } => Effect::SetCustomStatus { status },
+            Self::OrchestrationContinuedAsNew { .. } => Effect::ContinueAsNew,
+            Self::OrchestrationCompleted { output, .. } => Effect::Complete { output },
+            Self::OrchestrationFailed { failure, .. } => Effect::Fail { failure },
+            Self::OrchestrationTerminated { failure, .. } => Effect::Terminate { failure },
+            Self::ActivityCompleted { .. }
+            | Self::ActivityFailed { .. }
+            | Self::TimerFired { .. }
+            | Self::ExternalSubscribed { .. }
+            | Self::ExternalEvent { .. }
+            | Self::SubOrchestrationCompleted { .. }
+            | Self::SubOrchestrationFailed { .. }
+            | Self::OperationCompleted { .. }
+            | Self::StateSet { .. }
+            | Self::StateCleared { .. }
+            | Self::PromiseCreated { .. }
+            | Self::PromiseResolved { .. }
+            | Self::PromiseRejected { .. }
+            | Self::PatchMarked { .. }
+            | Self::OrchestrationCancelRequested { .. } => Effect::None,
+        }
+    }
+}
