@@ -109,7 +109,8 @@ CREATE TABLE inbox (
     PRIMARY KEY (instance_key, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX inbox_message ON inbox (instance_key, message_id);
+-- Not unique: a start is put beside an older message that has its id.
+CREATE INDEX inbox_message ON inbox (instance_key, message_id);
 
 -- Work that is queued, or that a session holds. What is called with which input stands in
 -- the entry of the history that has the same key.

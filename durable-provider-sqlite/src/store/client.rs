@@ -88,7 +88,7 @@ impl Store<'_, '_> {
             None => self.create(id, request)?,
         };
         self.note(Change::Instance(id.clone()));
-        if self.put_message(&mut instance, request.message_id, request.bytes)? {
+        if self.put_start(&mut instance, request)? {
             self.save_place(&instance)?;
         }
         Ok(instance.execution_id)
@@ -157,7 +157,7 @@ impl Store<'_, '_> {
         instance.execution_id = instance.execution_id.next();
         instance.last_event_id = EventId::UNASSIGNED;
         instance.status = StatusKind::Pending;
-        self.touch(&mut instance, 0);
+        instance.updated_at_ms = self.state.now_ms;
         instance.is_blocked = false;
         let execution = int(instance.execution_id.get());
         let StartInstance {
@@ -183,9 +183,7 @@ impl Store<'_, '_> {
             ],
         )?;
         let pending = status_number(StatusKind::Pending);
-        let updated_at_ms = int(instance.updated_at_ms);
-        let restarted = [key, execution, pending, updated_at_ms];
-        self.run(sql::INSTANCE_RESTART, restarted)?;
+        self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
         Ok(instance)
     }
 

@@ -10,6 +10,7 @@ use crate::codec::{status_kind, status_number};
 use crate::error::Step;
 use crate::number::{count, int, uint};
 use crate::sql;
+use crate::turn::StartRequest;
 
 /// The place of something among all that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -165,9 +166,29 @@ impl Store<'_, '_> {
         message_id: &MessageId,
         bytes: &[u8],
     ) -> Step<bool> {
+        self.put(sql::INBOX_PUT, instance, message_id, bytes)
+    }
+
+    /// Puts the message that begins an execution into the inbox. The inbox of an instance
+    /// that ended may hold a message with the same id, which is not this one.
+    pub(super) fn put_start(
+        &mut self,
+        instance: &mut Instance,
+        start: StartRequest<'_>,
+    ) -> Step<bool> {
+        self.put(sql::INBOX_START, instance, start.message_id, start.bytes)
+    }
+
+    fn put(
+        &mut self,
+        statement: &'static str,
+        instance: &mut Instance,
+        message_id: &MessageId,
+        bytes: &[u8],
+    ) -> Step<bool> {
         let seq = int(self.state.next_number());
-        let put = params![instance.key, seq, message_id.as_str(), bytes];
-        if self.run(sql::INBOX_PUT, put)? == 0 || instance.is_suspended() {
+        let message = params![instance.key, seq, message_id.as_str(), bytes];
+        if self.run(statement, message)? == 0 || instance.is_suspended() {
             return Ok(false);
         }
         Ok(self.make_ready(instance))

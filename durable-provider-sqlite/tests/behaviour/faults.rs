@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, Message, MessageBody, Provider,
-    ProviderError, SessionOptions, StartInstance, StatusKind,
+    CommitOutcome, IdReuse, InboxSeq, InstanceFilter, InstanceStatus, Message, MessageBody,
+    OutgoingMessage, Provider, ProviderError, SendOutcome, SessionOptions, StartInstance,
+    StartOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Limits};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
-use durable_testkit::{TurnBuilder, start_message};
+use durable_testkit::{TurnBuilder, event_message, start_message};
 
 use crate::support::{COUNT, GATED, GO, Place, audit, node};
 
@@ -118,29 +119,84 @@ async fn a_damaged_message_stops_its_instance_and_no_other() {
 
 #[tokio::test]
 async fn work_whose_event_is_damaged_is_not_claimed_and_its_instance_is_suspended() {
+    let of_damaged =
+        "WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";
+    let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB)";
+    let other_event = "UPDATE history SET entry = (SELECT entry FROM history WHERE event_id = 1)";
+    let cases = [
+        (
+            flip,
+            "execution 1, event 2",
+            "`damaged`, execution 1, event 2: ",
+        ),
+        (other_event, "", "event 2: the entry of event 1 is there"),
+        (
+            "DELETE FROM history",
+            "the entry of work 1/2",
+            "event 2: the entry that scheduled work is not stored",
+        ),
+    ];
+    for (vandalism, checked, told) in cases {
+        let place = Place::new();
+        let provider = place.open();
+        let session = provider.open_session(SessionOptions::default());
+        let session = session.await.unwrap();
+        for id in ["damaged", "sound"] {
+            start(&provider, id).await.unwrap();
+        }
+        let ready = provider.fetch_instances(session, 9).await.unwrap();
+        for ready in &ready.instances {
+            let turn = TurnBuilder::new(ready, provider.now_ms()).consuming(&ready.messages);
+            let turn = turn.started().activity("charge").build();
+            let outcome = provider.commit(Arc::new(turn)).await;
+            assert!(matches!(outcome, Ok(CommitOutcome::Done(_))));
+        }
+        let vandalism = format!("{vandalism} {of_damaged}");
+        assert_eq!(place.raw().execute(&vandalism, []).unwrap(), 1);
+        let report = provider.integrity_check().await.unwrap();
+        let found = report.damages.first().map(|damage| damage.what.as_str());
+        assert_eq!(found.unwrap_or_default(), checked, "{report}");
+        for expected in [vec!["sound"], vec![]] {
+            let batch = provider.fetch_work(session, &[None], 9).await.unwrap();
+            let work = batch.work.iter();
+            let claimed: Vec<&str> = work.map(|work| work.lease.key.instance.as_str()).collect();
+            assert_eq!(claimed, expected);
+        }
+        let record = provider.instance(&"damaged".into()).await.unwrap().unwrap();
+        let InstanceStatus::Suspended { failure } = record.status else {
+            panic!("it is suspended");
+        };
+        assert!(failure.message.contains(told), "{failure}");
+        let sound = provider.instance(&"sound".into()).await.unwrap().unwrap();
+        assert_eq!(sound.status, InstanceStatus::Running);
+    }
+}
+
+#[tokio::test]
+async fn a_start_is_not_lost_to_an_older_message_with_its_id() {
     let place = Place::new();
     let provider = place.open();
-    let session = provider
-        .open_session(SessionOptions::default())
-        .await
-        .unwrap();
-    for id in ["damaged", "sound"] {
-        start(&provider, id).await.unwrap();
-    }
+    let session = provider.open_session(SessionOptions::default());
+    let session = session.await.unwrap();
+    start(&provider, "a").await.unwrap();
     let ready = provider.fetch_instances(session, 9).await.unwrap();
-    for ready in &ready.instances {
-        let turn = TurnBuilder::new(ready, provider.now_ms()).consuming(&ready.messages);
-        let turn = turn.started().activity("charge").build();
-        let outcome = provider.commit(Arc::new(turn)).await;
-        assert!(matches!(outcome, Ok(CommitOutcome::Done(_))));
-    }
-    let flip = "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2 AND instance_key = (SELECT key FROM record WHERE id = 'damaged')";
-    assert_eq!(place.raw().execute(flip, []).unwrap(), 1);
-    let batch = provider.fetch_work(session, &[None], 9).await.unwrap();
-    assert_eq!(batch.work.len(), 1);
-    assert_eq!(batch.work[0].lease.key.instance, "sound");
-    let record = provider.instance(&"damaged".into()).await.unwrap().unwrap();
-    assert_eq!(record.status.kind(), StatusKind::Suspended);
+    let ready = &ready.instances[0];
+    let late = OutgoingMessage::new("a".into(), event_message("same"));
+    assert_eq!(provider.send(late).await, Ok(SendOutcome::Accepted));
+    let turn = TurnBuilder::new(ready, provider.now_ms()).consuming(&ready.messages);
+    let ended = turn.started().completed("1").build();
+    let outcome = provider.commit(Arc::new(ended)).await;
+    assert!(matches!(outcome, Ok(CommitOutcome::Done(_))));
+    let (id, again) = (InstanceId::from("a"), start_message("same"));
+    let started = provider.start(&id, again.clone(), IdReuse::RestartEnded);
+    let StartOutcome::Started { execution_id, .. } = started.await.unwrap() else {
+        panic!("it was not started");
+    };
+    assert_eq!(execution_id, ExecutionId::new(2));
+    let inbox = provider.inbox(&id, InboxSeq::default(), 9).await;
+    let inbox = inbox.unwrap().messages.into_iter();
+    let messages: Vec<Message> = inbox.map(|queued| queued.message).collect();
+    assert_eq!(messages, [event_message("same"), again]);
 }
 
 #[tokio::test]
