@@ -211,7 +211,7 @@ fn a_report_can_be_stored_and_read_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_live_instances_of_a_store_are_replayed_and_exported() {
-    let store = Arc::new(MemoryProvider::new());
+    let store = Arc::new(MemoryProvider::with_clock(TokioClock::starting_at(1_000)));
     let node = Runtime::builder(store.clone(), registry())
         .start()
         .await
