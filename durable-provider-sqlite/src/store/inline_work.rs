@@ -205,8 +205,7 @@ impl Store<'_, '_> {
                 at_ms: self.state.now_ms,
                 number: inline.token,
             },
-        })?;
-        Ok(())
+        })
     }
 }
 

@@ -3,9 +3,9 @@
 //! A row of work names the event that scheduled it, and the item is read from there when
 //! the work is claimed. Work that is claimed by the turn that adds it is made from the turn.
 
-use durable_core::provider::Change;
 use durable_core::provider::{
-    ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
+    Change, ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
+    WorkLease,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
 use rusqlite::{OptionalExtension, Row, params};
@@ -225,32 +225,30 @@ impl Store<'_, '_> {
         for item in turn.new_work.iter().filter_map(|new| turn.work_item(*new)) {
             let queue = &item.options.queue;
             if claims.work.len() >= claim.max || !claim.queues.contains(queue) {
-                if self.add_work(instance.key, &item, None)? {
-                    self.note(Change::Work(queue.clone()));
-                }
+                self.add_work(instance.key, &item, None)?;
+                self.note(Change::Work(queue.clone()));
                 continue;
             }
             let claimed = ClaimedWork::new(item, session, self.state.next_number());
             let is_current = claimed.item.key.execution_id == instance.execution_id;
             if is_current && turn.keep_lease && instance.inline.has_room() {
                 instance.inline.push(&claimed);
-            } else if !self.add_work(instance.key, &claimed.item, Some(&claimed))? {
-                continue;
+            } else {
+                self.add_work(instance.key, &claimed.item, Some(&claimed.lease))?;
             }
             claims.push(instance.key, claimed);
         }
         Ok(claims)
     }
 
-    /// Gives new work a row; answers whether it had none.
+    /// Gives new work a row, in its queue or held under a lease.
     fn add_work(
         &mut self,
         instance_key: i64,
         item: &WorkItem,
-        claimed: Option<&ClaimedWork>,
-    ) -> Step<bool> {
+        lease: Option<&WorkLease>,
+    ) -> Step<()> {
         let since = self.ready_from(0);
-        let lease = claimed.map(|claimed| &claimed.lease);
         self.insert_work(&NewRow {
             key: RowKey::new(instance_key, item.key.source()),
             number: item.number,
@@ -261,10 +259,9 @@ impl Store<'_, '_> {
         })
     }
 
-    /// Inserts a row of work; answers whether there was none with its key.
-    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<bool> {
+    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<()> {
         let [instance, execution, event] = row.key.parameters();
-        let inserted = self.run(
+        self.run(
             sql::WORK_INSERT,
             params![
                 instance,
@@ -278,7 +275,7 @@ impl Store<'_, '_> {
                 int(row.since.number),
             ],
         )?;
-        Ok(inserted > 0)
+        Ok(())
     }
 
     /// The item of work that was claimed, as the event that scheduled it says; `None` if
