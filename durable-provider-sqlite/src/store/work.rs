@@ -14,7 +14,7 @@ use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::answer::Claimed;
 use crate::codec::work_item_of;
-use crate::error::Step;
+use crate::error::{Fault, Step};
 use crate::number::{count, int, limit, uint};
 use crate::sql;
 
@@ -119,7 +119,7 @@ impl Store<'_, '_> {
         max: usize,
     ) -> Step<WorkBatch> {
         self.live_session(session)?;
-        let claims = self.claim_work(session, queues, max)?;
+        let claims = self.claim_work(session, queues, max, None)?;
         let mut batch = WorkBatch::default();
         batch.seen = self.state.seen();
         batch.work = claims.work;
@@ -127,12 +127,14 @@ impl Store<'_, '_> {
         Ok(batch)
     }
 
-    /// Claims the work of these queues that became ready first.
+    /// Claims the work of these queues that became ready first. `own` is the instance whose
+    /// turn claims it: its row is not up to date.
     fn claim_work(
         &mut self,
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
+        mut own: Option<&mut Instance>,
     ) -> Step<Claims> {
         let mut free = Vec::new();
         if max > 0 {
@@ -150,8 +152,12 @@ impl Store<'_, '_> {
         let mut claims = Claims::default();
         for work in free {
             let key = work.key;
-            if let Some(claimed) = self.claim(session, work)? {
-                claims.push(key.instance_key, claimed);
+            match self.claim(session, work) {
+                Ok(claimed) => claims.push(key.instance_key, claimed),
+                Err(Fault::Refused(ProviderError::Damaged { reason })) => {
+                    self.make_unclaimable(key, reason, own.as_deref_mut())?;
+                }
+                Err(fault) => return Err(fault),
             }
         }
         Ok(claims)
@@ -171,24 +177,16 @@ impl Store<'_, '_> {
         Ok(free)
     }
 
-    /// Claims work for a session. Work whose event is damaged is never claimed again, and
-    /// its instance is suspended.
-    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<Option<ClaimedWork>> {
-        let item = match work.item {
-            Ok(item) => item,
-            Err(ProviderError::Damaged { reason }) => {
-                self.make_unclaimable(work.key, reason)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
+    /// Claims work for a session, unless its event is damaged.
+    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<ClaimedWork> {
+        let item = work.item?;
         let token = self.state.next_number();
         self.hold_work(work.key, holder(session), token)?;
         let mut claimed = ClaimedWork::new(item, session, token);
         claimed.attempt = work.failures.saturating_add(1);
         claimed.crashes = work.crashes;
         claimed.heartbeat = work.heartbeat.map(Payload::from);
-        Ok(Some(claimed))
+        Ok(claimed)
     }
 
     fn hold_work(&self, key: RowKey, holder: i64, token: u64) -> Step<()> {
@@ -198,9 +196,22 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    fn make_unclaimable(&mut self, key: RowKey, reason: String) -> Step<()> {
+    /// Work whose event is damaged is never claimed again, and its instance is suspended.
+    fn make_unclaimable(
+        &mut self,
+        key: RowKey,
+        reason: String,
+        own: Option<&mut Instance>,
+    ) -> Step<()> {
         self.hold_work(key, UNCLAIMABLE, 0)?;
         let id = self.id_of(key.instance_key)?;
+        if let Some(own) = own.filter(|own| own.key == key.instance_key) {
+            // Its turn ends the lease and stores what is left to store.
+            return match own.status.is_ended() {
+                true => Ok(()),
+                false => self.mark_damaged(&id, own, reason),
+            };
+        }
         match self.load(key.instance_key)? {
             Some(instance) if !instance.status.is_ended() => {
                 self.suspend_damaged(&id, instance, reason)
@@ -218,7 +229,7 @@ impl Store<'_, '_> {
         turn: &TurnCommit,
     ) -> Step<Claims> {
         let (session, claim) = (turn.lease.session, &turn.claim);
-        let mut claims = self.claim_work(session, &claim.queues, claim.max)?;
+        let mut claims = self.claim_work(session, &claim.queues, claim.max, Some(instance))?;
         if instance.status.is_ended() {
             return Ok(claims);
         }
