@@ -71,15 +71,11 @@ impl SqliteProvider {
     /// # Errors
     ///
     /// Those of [`open`](Self::open).
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers build options for the call"
-    )]
     pub fn open_with(
         path: impl AsRef<Path>,
         options: SqliteOptions,
     ) -> Result<Self, ProviderError> {
-        let limits = options.limits;
+        let (limits, options) = (options.limits, Arc::new(options));
         let backend = Arc::new(Backend::open(path.as_ref(), &options)?);
         Ok(Self { backend, limits })
     }
@@ -100,12 +96,8 @@ impl SqliteProvider {
     /// # Errors
     ///
     /// Those of [`open_in_memory`](Self::open_in_memory).
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "callers build options for the call"
-    )]
     pub fn open_in_memory_with(options: SqliteOptions) -> Result<Self, ProviderError> {
-        let limits = options.limits;
+        let (limits, options) = (options.limits, Arc::new(options));
         let backend = Arc::new(Backend::open_in_memory(&options)?);
         Ok(Self { backend, limits })
     }
