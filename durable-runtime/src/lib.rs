@@ -111,13 +111,18 @@ pub use context::{
     ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
+/// The storage contract: what a provider promises, and every type that it names.
+pub use durable_core::provider;
 pub use durable_core::provider::{
-    ExecutionRecord, HistoryPage, IdReuse, InstanceFilter, InstancePage, InstanceRecord,
-    InstanceStatus, Provider, ProviderError, PurgeReport, PurgeRequest, StatusKind,
+    ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
+    InstancePage, InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, Provider,
+    ProviderError, PurgeReport, PurgeRequest, StatusKind, WorkItem, WorkKey,
 };
 pub use durable_core::{
-    Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits, MessageId,
-    Name, Payload, PromiseToken, RetryPolicy, Version,
+    ActivityOptions, Carried, CommandId, CommandKind, Corruption, Difference, Event, EventClass,
+    EventId, EventKind, ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault,
+    InstanceId, LimitError, Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
+    SourceFault, UnreadEvent, Version, Violation,
 };
 pub use execution::Misuse;
 pub use handle::{

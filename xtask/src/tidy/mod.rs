@@ -83,13 +83,20 @@ pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<Finding>, Error> {
     let mut files = workspace.files()?;
     // Git lists a tracked file that was deleted.
     files.retain(|path| workspace.root.join(path).exists());
-    let tree = Tree::new(files.iter().map(String::as_str));
+    let mut tree = Tree::new(files.iter().map(String::as_str));
     let mut findings = Vec::new();
+    let mut texts = Vec::with_capacity(files.len());
     for path in &files {
         if let Some(text) = read_text(workspace, path)? {
             findings.extend(check(path, &text));
-            findings.extend(paths::check(path, &text, &tree));
+            if path.ends_with(".rs") {
+                tree.add_functions(path, &text);
+            }
+            texts.push((path, text));
         }
+    }
+    for (path, text) in &texts {
+        findings.extend(paths::check(path, text, &tree));
     }
     Ok(findings)
 }

@@ -1,4 +1,4 @@
-//! Rule: every path that a page names exists. Pages are markdown files but the changelog,
+//! Rule: every path, and every function by its path, that a page names exists. Pages are markdown files but the changelog,
 //! which speaks of what was.
 //!
 //! What counts as a path:
@@ -11,6 +11,8 @@
 //!   `/` or with the name of a kind of source file, relative to the base. The base is the
 //!   folder with which the latest paragraph below a heading begins, in backticks and with a
 //!   `/` at its end; a heading ends it.
+//!
+//! A path may name a function of a file, `xtask/src/main.rs::main`: then the file has it.
 //!
 //! Words with other characters than those of plain paths (`scripts/*.lua`, `{a,b}.rs`) and
 //! everything in code blocks are left alone.
@@ -25,7 +27,8 @@ const SOURCES: [&str; 6] = [".lua", ".md", ".rs", ".sh", ".sql", ".toml"];
 /// How the names of our crates begin: of a crate that is gone, too.
 const CRATE: &str = "durable-";
 
-/// The files of the repository and the folders that hold them, without a `/` at the end.
+/// The files of the repository and the folders that hold them, without a `/` at the end,
+/// and the functions of the files, as `path::function`.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     paths: BTreeSet<String>,
@@ -41,6 +44,17 @@ impl Tree {
             paths.insert(file.to_owned());
         }
         Self { paths }
+    }
+
+    /// Adds the functions that a source defines.
+    pub(super) fn add_functions(&mut self, path: &str, text: &str) {
+        let names = text.split("fn ").skip(1).map(|rest| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())]
+        });
+        let functions = names.filter(|name| !name.is_empty());
+        self.paths
+            .extend(functions.map(|name| format!("{path}::{name}")));
     }
 
     fn has(&self, path: &str) -> bool {
@@ -128,7 +142,7 @@ fn first_cell(line: &str) -> Option<&str> {
 /// The words in backticks that are written like plain paths.
 fn ticked(line: &str) -> impl Iterator<Item = &str> {
     let is_plain = |word: &str| {
-        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
         !word.is_empty() && word.chars().all(is_part)
     };
     line.split('`')
@@ -165,7 +179,12 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let files = ["README.md", "docs/a.md", "durable-core/src/event/mod.rs"];
-        let findings = check(path, text, &Tree::new(files));
+        let mut tree = Tree::new(files);
+        tree.add_functions(
+            files[2],
+            "impl A {\n    pub(crate) async fn visit<T>(&self) {}\n}\n",
+        );
+        let findings = check(path, text, &tree);
         findings.iter().map(|finding| finding.line).collect()
     }
 
@@ -177,6 +196,14 @@ mod tests {
                     ```text\n`docs/gone.md`\n```\n";
         assert_eq!(lines("README.md", text), []);
         assert_eq!(lines("docs/a.md", "[up](../README.md) [a](a.md)\n"), []);
+    }
+
+    #[test]
+    fn a_function_is_found_in_its_file() {
+        let text = "`durable-core/src/event/mod.rs::visit`\n\
+                    `durable-core/src/event/mod.rs::visits`, `docs/a.md::visit`\n\
+                    `provider::visit`\n";
+        assert_eq!(lines("README.md", text), [2, 2]);
     }
 
     #[test]
