@@ -111,7 +111,7 @@ fn kill_a_child(file: &Path, run: u64, moment: &Moment, acknowledged: &mut Ackno
     std::thread::sleep(moment.pause);
     child.kill().unwrap();
     rest.extend(lines.map_while(Result::ok));
-    // The last line may be torn: it was not finished, so nobody was told.
+    // The last line may be torn: the child did not finish it.
     if rest.last().is_some_and(|line| !line.ends_with('.')) {
         rest.pop();
     }
@@ -171,7 +171,7 @@ async fn check_events(provider: &SqliteProvider, acknowledged: &Acknowledged) {
     provider.close_session(session).await.unwrap();
 }
 
-/// In the end all instances finish, without anybody waiting for a heartbeat bound.
+/// In the end all instances finish, without waiting for a session timeout.
 async fn finish(place: &Place, acknowledged: &Acknowledged) {
     let provider = place.open();
     let began = Instant::now();

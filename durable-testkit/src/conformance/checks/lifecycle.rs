@@ -120,7 +120,7 @@ async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env)
     ensure_eq("what blocks it", record.blocked.as_ref(), Some(&missing))?;
     ensure_eq("the status", record.status, InstanceStatus::Running)?;
 
-    // A resumed instance is still to run; who says nothing changes nothing.
+    // A resumed instance is still to run; a release that says nothing changes nothing.
     let ready = node.take("a").await?;
     node.release(&ready, None).await?;
     let blocked = env.record("a").await?.blocked;

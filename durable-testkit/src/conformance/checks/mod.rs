@@ -17,6 +17,7 @@ mod time;
 mod timers;
 mod validity;
 mod wakeups;
+mod watching;
 mod work;
 mod work_items;
 mod work_leases;
@@ -42,6 +43,7 @@ pub(super) const ALL: &[&[Check]] = &[
     durability::CHECKS,
     crash_points::CHECKS,
     finding::CHECKS,
+    watching::CHECKS,
     paging::CHECKS,
     time::CHECKS,
     starting::CHECKS,
