@@ -19,7 +19,7 @@ use crate::registry::Registry;
 /// Replays a history with default options; see [`Replayer`].
 ///
 /// ```
-/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+/// use durable_runtime::{Event, EventId, ExecutionId, History, HistoryEntry};
 /// use durable_runtime::{Failure, OrchestrationContext, Registry, ReplayFailure, replay};
 ///
 /// let history = History {
@@ -59,7 +59,7 @@ pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, Replay
 /// ```
 /// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext};
 /// use durable_runtime::{Registry, ReplayRest, Replayer};
-/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+/// use durable_runtime::{Event, EventId, ExecutionId, History, HistoryEntry};
 ///
 /// const GREET: Activity<String, String> = Activity::new("greet");
 /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");

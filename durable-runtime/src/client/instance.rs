@@ -19,7 +19,7 @@ use crate::payload::{self, PayloadSubject};
 /// One instance, seen from outside. Made by [`Client::start`] or [`Client::instance`].
 ///
 /// ```
-/// use durable_core::{EventId, ExecutionId};
+/// use durable_runtime::{EventId, ExecutionId};
 /// use durable_runtime::{ClientError, InstanceHandle};
 ///
 /// async fn look_at(order: InstanceHandle<String>) -> Result<String, ClientError> {

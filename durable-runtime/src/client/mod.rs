@@ -31,7 +31,7 @@ pub use start::Start;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use durable_core::provider::{InstanceFilter, StatusKind};
+/// use durable_runtime::{InstanceFilter, StatusKind};
 /// use durable_runtime::{Client, ClientError, EventName, IdReuse, Orchestration};
 /// use durable_testkit::MemoryProvider;
 ///

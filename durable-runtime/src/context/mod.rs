@@ -68,11 +68,11 @@ pub use timer::Sleep;
 ///
 /// # What must not be in an orchestration
 ///
-/// Whatever is not the same in a replay: the system's time, random numbers of other sources, global variables, `tokio::spawn`
-/// and `tokio::time::sleep`, sockets and files. Use [`now`](Self::now),
-/// [`random`](Self::random), [`sleep`](Self::sleep), an [`activity`](Self::activity) or
-/// [`run`](Self::run) instead. In debug builds the runtime replays what it stored and
-/// finds such code while it is being written.
+/// Whatever is not the same in a replay: the system's time, random numbers of other
+/// sources, global variables, `tokio::spawn` and `tokio::time::sleep`, sockets and files.
+/// Use [`now`](Self::now), [`random`](Self::random), [`sleep`](Self::sleep), an
+/// [`activity`](Self::activity) or [`run`](Self::run) instead. In debug builds the runtime
+/// replays what it stored and finds such code while it is being written.
 ///
 /// ```
 /// use std::time::Duration;
