@@ -89,12 +89,6 @@ macro_rules! shared_text {
             }
         }
 
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&*self.0, f)
-            }
-        }
-
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(&self.0)
@@ -108,6 +102,19 @@ macro_rules! shared_text {
         }
     };
 }
+
+/// Shows the text in quotes. Payloads have their own `Debug`.
+macro_rules! debug_as_text {
+    ($($name:ident),*) => {$(
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&*self.0, f)
+            }
+        }
+    )*};
+}
+
+debug_as_text!(Name, InstanceId, Version, MessageId);
 
 shared_text! {
     /// The name of an activity, orchestration, event, queue, state key or patch.
@@ -137,15 +144,23 @@ shared_text! {
     /// A user's value as JSON text: an input, an output, a detail.
     ///
     /// The core never looks inside, except to compare two texts as JSON values
-    /// when their bytes differ.
+    /// when their bytes differ. `Debug` shows how long it is, not what it says: an event
+    /// or a failure that ends up in a log gives no secrets away.
     ///
     /// ```
     /// use durable_core::Payload;
     ///
     /// let order = Payload::from(r#"{"amount":12}"#);
-    /// assert_eq!(order.len(), 13);
+    /// assert_eq!(order.as_str(), r#"{"amount":12}"#);
+    /// assert_eq!(format!("{order:?}"), "Payload(13 bytes)");
     /// ```
     Payload
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Payload({} bytes)", self.len())
+    }
 }
 
 shared_text! {

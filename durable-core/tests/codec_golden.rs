@@ -82,7 +82,8 @@ fn golden_bytes_and_golden_json_come_in_pairs() {
 fn golden_bytes_decode_to_the_entry_beside_them() {
     for (name, golden) in goldens() {
         let decoded = decode_entry(&golden.bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(decoded, entry(name, golden), "{name}");
+        let expected = entry(name, golden);
+        assert_eq!(decoded, expected, "{name}: {}", golden.json);
         assert_eq!(decoded.event.kind().name(), golden.kind, "{name}");
     }
 }

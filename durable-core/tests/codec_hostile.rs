@@ -16,6 +16,7 @@ use support::envelope::Envelope;
 use support::golden::goldens;
 use support::samples::{BUILT_IN_FAILURE_KINDS, samples};
 use support::strategy::any_entry;
+use support::text::json;
 
 /// bincode's mark before an integer of eight bytes.
 const EIGHT_BYTES: u8 = 253;
@@ -330,7 +331,8 @@ proptest! {
 fn assert_stable(bytes: &[u8]) -> Result<(), TestCaseError> {
     if let Ok(entry) = decode_entry(bytes) {
         let again = encode_entry(&entry).unwrap();
-        prop_assert_eq!(decode_entry(&again), Ok(entry));
+        let decoded = decode_entry(&again);
+        prop_assert_eq!(decoded.as_ref(), Ok(&entry), "{}", json(&entry));
     }
     Ok(())
 }

@@ -13,12 +13,14 @@ use proptest::prelude::*;
 use support::envelope::Envelope;
 use support::samples::samples;
 use support::strategy::{any_entry, any_event_of, any_number};
+use support::text::json;
 
 proptest! {
     #[test]
     fn any_entry_survives(entry in any_entry()) {
         let bytes = encode_entry(&entry).unwrap();
-        prop_assert_eq!(decode_entry(&bytes), Ok(entry));
+        let decoded = decode_entry(&bytes);
+            prop_assert_eq!(decoded.as_ref(), Ok(&entry), "{}", json(&entry));
     }
 
     #[test]
@@ -52,7 +54,8 @@ fn events_of_every_kind_survive() {
             prop_assert_eq!(event.kind(), *kind);
             let entry = HistoryEntry { recorded_at_ms, event };
             let bytes = encode_entry(&entry).unwrap();
-            prop_assert_eq!(decode_entry(&bytes), Ok(entry));
+            let decoded = decode_entry(&bytes);
+            prop_assert_eq!(decoded.as_ref(), Ok(&entry), "{}", json(&entry));
         });
     }
 }

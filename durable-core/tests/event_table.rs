@@ -193,3 +193,22 @@ fn exactly_the_kinds_without_an_effect_have_none() {
     let event_id = EventId::new(4);
     assert_eq!(cancelled.effect(), Effect::CancelChild { event_id });
 }
+
+#[test]
+fn debug_shows_how_long_payloads_are_and_not_what_they_say() {
+    let failure = durable_core::Failure::application("declined", "no").with_details("\"secret\"");
+    assert_eq!(
+        format!("{failure:?}"),
+        "Failure { kind: Application(\"declined\"), message: \"no\", \
+         details: Some(Payload(8 bytes)), retryable: true }"
+    );
+    let event = Event::StateSet {
+        event_id: EventId::new(2),
+        key: "cart".into(),
+        value: "\"secret\"".into(),
+    };
+    assert_eq!(
+        format!("{event:?}"),
+        "StateSet { event_id: EventId(2), key: \"cart\", value: Payload(8 bytes) }"
+    );
+}

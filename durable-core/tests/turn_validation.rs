@@ -1,5 +1,6 @@
 //! A turn that contradicts itself is refused, each way by its own words; a turn that does
 //! not is accepted.
+#![cfg(test)]
 
 use durable_core::provider::{
     CommitId, InstanceStatus, Lease, NewWork, NextExecution, ProviderError, SessionId, SourceEvent,

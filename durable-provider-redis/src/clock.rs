@@ -5,27 +5,27 @@
 //! that was opened with a clock goes by that one, and its scripts are told the time.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use durable_core::provider::Clock;
+use durable_core::provider::{Clock, StoreTime};
 
 /// The store's time. It never goes back.
 #[derive(Debug)]
-pub(crate) struct StoreTime {
+pub(crate) struct HandleTime {
     source: TimeSource,
-    /// The latest time that was given to a caller.
+    /// The latest time that was given to a caller, or that stood in an answer.
     latest_ms: AtomicU64,
 }
 
 /// Whose clock the store goes by.
 enum TimeSource {
     Server(ServerClock),
-    Given(Arc<dyn Clock>),
+    Given(Arc<dyn Clock>, Mutex<StoreTime>),
 }
 
-impl StoreTime {
+impl HandleTime {
     /// The time of a server that said at this moment what time it is.
     pub(crate) fn of_server(server_ms: u64) -> Self {
         Self::new(TimeSource::Server(ServerClock::new(server_ms)))
@@ -33,7 +33,7 @@ impl StoreTime {
 
     /// The time of this clock.
     pub(crate) fn of_clock(clock: Arc<dyn Clock>) -> Self {
-        Self::new(TimeSource::Given(clock))
+        Self::new(TimeSource::Given(clock, Mutex::default()))
     }
 
     fn new(source: TimeSource) -> Self {
@@ -44,7 +44,11 @@ impl StoreTime {
     pub(crate) fn now_ms(&self) -> u64 {
         let now_ms = match &self.source {
             TimeSource::Server(clock) => clock.at(Instant::now()),
-            TimeSource::Given(clock) => clock.now_ms(),
+            TimeSource::Given(clock, time) => {
+                let seen_ms = self.latest_ms.load(Ordering::Relaxed);
+                let mut time = time.lock().unwrap_or_else(PoisonError::into_inner);
+                time.advance(clock.now_ms(), seen_ms)
+            }
         };
         let latest_ms = self.latest_ms.fetch_max(now_ms, Ordering::Relaxed);
         latest_ms.max(now_ms)
@@ -54,14 +58,17 @@ impl StoreTime {
     pub(crate) fn told_to_scripts(&self) -> Option<u64> {
         match self.source {
             TimeSource::Server(_) => None,
-            TimeSource::Given(_) => Some(self.now_ms()),
+            TimeSource::Given(..) => Some(self.now_ms()),
         }
     }
 
     /// The server's time stands in an answer that has just come; it was asked for at `sent`.
     pub(crate) fn saw(&self, server_ms: u64, sent: Instant) {
-        if let TimeSource::Server(clock) = &self.source {
-            clock.saw(server_ms, sent, Instant::now());
+        match &self.source {
+            TimeSource::Server(clock) => clock.saw(server_ms, sent, Instant::now()),
+            TimeSource::Given(..) => {
+                self.latest_ms.fetch_max(server_ms, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -119,7 +126,7 @@ impl fmt::Debug for TimeSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(clock) => clock.fmt(f),
-            Self::Given(_) => f.write_str("Given"),
+            Self::Given(..) => f.write_str("Given"),
         }
     }
 }
@@ -165,7 +172,7 @@ mod tests {
     #[test]
     fn time_never_goes_back() {
         let clock = ManualClock::starting_at(7);
-        let time = StoreTime::of_clock(Arc::new(clock.clone()));
+        let time = HandleTime::of_clock(Arc::new(clock.clone()));
         assert_eq!(time.now_ms(), 7);
         clock.set(3);
         assert_eq!((time.now_ms(), time.told_to_scripts()), (7, Some(7)));
@@ -174,7 +181,7 @@ mod tests {
         clock.set(8);
         assert_eq!(time.told_to_scripts(), Some(8));
 
-        let time = StoreTime::of_server(5_000);
+        let time = HandleTime::of_server(5_000);
         let first_ms = time.now_ms();
         time.saw(1_000, Instant::now());
         assert!(time.now_ms() >= first_ms);

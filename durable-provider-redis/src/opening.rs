@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use crate::check::ServerInfo;
-use crate::clock::StoreTime;
+use crate::clock::HandleTime;
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect};
 use crate::keys::store_key;
@@ -60,8 +60,8 @@ impl Backend {
         let (_, mut first) = nodes.any(&options).await?;
         let server = ServerInfo::ask(&mut first).await?;
         let time = match clock {
-            Some(clock) => StoreTime::of_clock(clock),
-            None => StoreTime::of_server(server.time_ms().unwrap_or_else(|| SystemClock.now_ms())),
+            Some(clock) => HandleTime::of_clock(clock),
+            None => HandleTime::of_server(server.time_ms().unwrap_or_else(|| SystemClock.now_ms())),
         };
         server.check(&options)?;
         let is_cluster = server.is_cluster();

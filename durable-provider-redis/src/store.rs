@@ -7,7 +7,7 @@ use durable_core::provider::{ProviderError, SessionId};
 use futures::future::join_all;
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
-use crate::clock::StoreTime;
+use crate::clock::HandleTime;
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect, unexpected};
 use crate::group::Group;
@@ -27,7 +27,7 @@ pub(crate) struct Store {
     pub(crate) groups: Vec<Group>,
     pub(crate) options: RedisOptions,
     pub(crate) wakeups: Wakeups,
-    pub(crate) time: StoreTime,
+    pub(crate) time: HandleTime,
     pub(crate) channel: String,
 }
 
@@ -40,7 +40,7 @@ impl Store {
         link: Link,
         partitions: usize,
         options: RedisOptions,
-        time: StoreTime,
+        time: HandleTime,
     ) -> Self {
         let partition = |number| Partition::new(&options.prefix, number);
         Self {

@@ -59,7 +59,7 @@ impl<T> Future for ReplyFuture<T> {
 }
 
 impl Backend {
-    pub(crate) fn open(path: &Path, options: &SqliteOptions) -> Result<Self, ProviderError> {
+    pub(crate) fn open(path: &Path, options: &Arc<SqliteOptions>) -> Result<Self, ProviderError> {
         let shared = SharedParts::new(options);
         let health = Arc::new(WriterHealth::new(Arc::clone(&shared.wakeups)));
         let group_commit = GroupCommit::open(path, options, shared.clone())?;
@@ -81,7 +81,7 @@ impl Backend {
         })
     }
 
-    pub(crate) fn open_in_memory(options: &SqliteOptions) -> Result<Self, ProviderError> {
+    pub(crate) fn open_in_memory(options: &Arc<SqliteOptions>) -> Result<Self, ProviderError> {
         let shared = SharedParts::new(options);
         let health = Arc::new(WriterHealth::new(Arc::clone(&shared.wakeups)));
         let group_commit = GroupCommit::open_in_memory(options, shared.clone())?;
@@ -204,7 +204,7 @@ mod tests {
     async fn a_thread_that_panicked_refuses_every_request_and_every_wait() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        let backend = Backend::open(&path, &SqliteOptions::default()).unwrap();
+        let backend = Backend::open(&path, &Arc::default()).unwrap();
         let opened = WakeSeq(u64::MAX);
         let mut wait = std::pin::pin!(backend.wait(None, &WakeTopic::Timers, opened));
         assert!(futures::poll!(&mut wait).is_pending());
@@ -224,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_in_memory_that_panicked_refuses_every_request_and_every_wait() {
-        let backend = Arc::new(Backend::open_in_memory(&SqliteOptions::default()).unwrap());
+        let backend = Arc::new(Backend::open_in_memory(&Arc::default()).unwrap());
         let opened = WakeSeq(u64::MAX);
         let mut wait = std::pin::pin!(backend.wait(None, &WakeTopic::Timers, opened));
         assert!(futures::poll!(&mut wait).is_pending());

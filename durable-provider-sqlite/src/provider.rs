@@ -75,8 +75,8 @@ impl SqliteProvider {
         path: impl AsRef<Path>,
         options: SqliteOptions,
     ) -> Result<Self, ProviderError> {
+        let (limits, options) = (options.limits, Arc::new(options));
         let backend = Arc::new(Backend::open(path.as_ref(), &options)?);
-        let limits = options.limits;
         Ok(Self { backend, limits })
     }
 
@@ -97,8 +97,8 @@ impl SqliteProvider {
     ///
     /// Those of [`open_in_memory`](Self::open_in_memory).
     pub fn open_in_memory_with(options: SqliteOptions) -> Result<Self, ProviderError> {
+        let (limits, options) = (options.limits, Arc::new(options));
         let backend = Arc::new(Backend::open_in_memory(&options)?);
-        let limits = options.limits;
         Ok(Self { backend, limits })
     }
 

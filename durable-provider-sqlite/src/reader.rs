@@ -34,13 +34,13 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn spawn(path: &Path, options: &SqliteOptions) -> Result<Self, ProviderError> {
+    pub(crate) fn spawn(path: &Path, options: &Arc<SqliteOptions>) -> Result<Self, ProviderError> {
         let readers = Self {
             queue: Arc::default(),
         };
         for number in 0..options.readers.max(1) {
             let (path, queue) = (path.to_owned(), Arc::clone(&readers.queue));
-            let options = options.clone();
+            let options = Arc::clone(options);
             let is_first = number == 0;
             std::thread::Builder::new()
                 .name("durable-sqlite-reader".into())
@@ -218,7 +218,7 @@ mod tests {
     fn readers(count: usize) -> (tempfile::TempDir, Readers) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        let options = SqliteOptions::default().readers(count);
+        let options = Arc::new(SqliteOptions::default().readers(count));
         drop(connection::open_writer(&path, &options).unwrap());
         let readers = Readers::spawn(&path, &options).unwrap();
         (folder, readers)

@@ -82,7 +82,7 @@ statements! {
     WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
     POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, number, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-    TIMER_SET = "INSERT OR IGNORE INTO timer (instance_key, execution_id, event_id, fire_at_ms, number) VALUES (?1, ?2, ?3, ?4, ?5)";
+    TIMER_SET = "INSERT INTO timer (instance_key, execution_id, event_id, fire_at_ms, number) VALUES (?1, ?2, ?3, ?4, ?5)";
     TIMER_DELETE = "DELETE FROM timer WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     TIMERS_DUE = include_str!("sql/timers_due.sql");
     TIMER_FIRST = "SELECT fire_at_ms FROM timer ORDER BY fire_at_ms LIMIT 1";

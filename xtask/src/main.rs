@@ -5,6 +5,7 @@
 
 mod bench;
 mod ci;
+mod cross_build;
 mod error;
 mod features;
 mod fix;

@@ -36,12 +36,17 @@
 //!
 //! # A new revision of a payload
 //!
-//! 1. Move the struct of the kind from `payload/current.rs` to
-//!    `payload/retired.rs`, where a conversion by hand turns what it holds into
-//!    today's event. It stays there for ever.
-//! 2. Give the line in `payload/current.rs` the new fields and the next revision
-//!    number. A part that changes its shape (`FailureR1`) gets a new struct
-//!    (`FailureR2`) beside the old one, and every kind that holds it a new revision.
+//! There is one revision of every kind so far. The next one is made like this:
+//!
+//! 1. Move the struct of the kind from `payload/current.rs` (of a message from
+//!    `payload/record/message.rs`) to a file `payload/retired.rs`, with a conversion by
+//!    hand into today's type. It stays there for ever. What the table of current
+//!    payloads does not know, it asks of that file before it answers
+//!    [`DecodeError::UnknownRevision`].
+//! 2. Give the line in the table the new fields and the next revision number (records
+//!    have it in `record.rs`). A part that changes its shape (`FailureR1`) gets a new
+//!    struct (`FailureR2`) beside the old one, and every kind that holds it a new
+//!    revision.
 //! 3. Add the golden file of the new revision (`tests/codec_golden.rs` says how).
 //!    Those of older revisions are never touched: they prove that old bytes are
 //!    still read.

@@ -12,9 +12,9 @@ use super::{envelope, payload};
 use crate::failure::Failure;
 use crate::provider::{InstanceStatus, Message};
 
-/// Defines [`RecordKind`] from one list of `number Name "what it is called"`.
+/// Defines [`RecordKind`] from one list of `number revision Name "what it is called"`.
 macro_rules! record_kinds {
-    ($( $number:literal $kind:ident $name:literal, )*) => {
+    ($( $number:literal $revision:literal $kind:ident $name:literal, )*) => {
         /// What an encoded record is.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -36,6 +36,13 @@ macro_rules! record_kinds {
                 }
             }
 
+            /// The revision in which records of this kind are written.
+            pub(super) const fn revision(self) -> u8 {
+                match self {
+                    $( Self::$kind => $revision, )*
+                }
+            }
+
             /// What it is called.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -47,21 +54,21 @@ macro_rules! record_kinds {
 }
 
 record_kinds! {
-    256 StartMessage "start message",
-    257 ActivityFinishedMessage "activity message",
-    258 TimerFiredMessage "timer message",
-    259 SubOrchestrationFinishedMessage "sub-orchestration message",
-    260 ExternalRaisedMessage "event message",
-    261 PromiseSettledMessage "promise message",
-    262 CancelMessage "cancel message",
-    263 TerminateMessage "terminate message",
-    768 PendingStatus "pending status",
-    769 RunningStatus "running status",
-    770 SuspendedStatus "suspended status",
-    771 CompletedStatus "completed status",
-    772 FailedStatus "failed status",
-    773 TerminatedStatus "terminated status",
-    1024 Failure "failure",
+    256 1 StartMessage "start message",
+    257 1 ActivityFinishedMessage "activity message",
+    258 1 TimerFiredMessage "timer message",
+    259 1 SubOrchestrationFinishedMessage "sub-orchestration message",
+    260 1 ExternalRaisedMessage "event message",
+    261 1 PromiseSettledMessage "promise message",
+    262 1 CancelMessage "cancel message",
+    263 1 TerminateMessage "terminate message",
+    768 1 PendingStatus "pending status",
+    769 1 RunningStatus "running status",
+    770 1 SuspendedStatus "suspended status",
+    771 1 CompletedStatus "completed status",
+    772 1 FailedStatus "failed status",
+    773 1 TerminatedStatus "terminated status",
+    1024 1 Failure "failure",
 }
 
 impl RecordKind {
@@ -101,13 +108,14 @@ macro_rules! record_functions {
             let Some(kind) = RecordKind::from_number(opened.kind) else {
                 return Err(unknown);
             };
-            payload::record::check_revision(kind, opened.revision)?;
-            let sealed = payload::record::Sealed {
-                kind,
-                revision: opened.revision,
-                payload: opened.payload,
-            };
-            match payload::record::$read(sealed) {
+            if opened.revision != kind.revision() {
+                return Err(DecodeError::UnknownRecordRevision {
+                    kind,
+                    newest: kind.revision(),
+                    found: opened.revision,
+                });
+            }
+            match payload::record::$read(kind, opened.payload) {
                 Ok(Some(value)) => Ok(value),
                 Ok(None) => Err(unknown),
                 Err(fault) => Err(DecodeError::InvalidRecord {

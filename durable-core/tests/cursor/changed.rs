@@ -1,7 +1,7 @@
 //! Code that changed since its history was written: refused at the exact event
 //! where the two part, unless it only does more at the end.
 
-use durable_core::{Difference, Event, Payload};
+use durable_core::{Difference, Event};
 
 use super::driver::Driver;
 use super::events::{
@@ -9,6 +9,7 @@ use super::events::{
     timer_created, value,
 };
 use super::past::Past;
+use super::shown::json;
 
 #[test]
 fn a_command_where_the_history_has_an_input_is_refused() {
@@ -16,8 +17,8 @@ fn a_command_where_the_history_has_an_input_is_refused() {
     code.activity("a", "1");
     code.activity("b", "2");
     let violation = code.is_refused_at(3, Difference::CommandWhereInput);
-    assert_eq!(*violation.code.unwrap(), scheduled("b", "2"));
-    assert_eq!(*violation.history, at(3, &completed(2, "1")));
+    assert_eq!(json(&violation.code.unwrap()), json(&scheduled("b", "2")));
+    assert_eq!(json(&violation.history), json(&at(3, &completed(2, "1"))));
     assert_eq!(violation.command_id.unwrap().to_string(), "Activity(1)");
 }
 
@@ -46,7 +47,7 @@ fn code_that_returns_early_is_refused_where_it_returned() {
     code.takes(a, value("1"));
     code.returns("1");
     let violation = code.is_refused_at(4, Difference::Kind);
-    assert_eq!(*violation.code.unwrap(), returned("1"));
+    assert_eq!(json(&violation.code.unwrap()), json(&returned("1")));
     assert_eq!(violation.command_id.unwrap().to_string(), "Activity(1)");
 
     let mut code = Driver::after(past);
@@ -124,7 +125,10 @@ fn of_a_block_in_which_one_command_changed_that_one_is_named() {
     code.timer(2_000);
     code.activity("c", "3");
     let violation = code.is_refused_at(3, Difference::Input);
-    assert_eq!(*violation.code.unwrap(), scheduled("b", "changed"));
+    assert_eq!(
+        json(&violation.code.unwrap()),
+        json(&scheduled("b", "changed"))
+    );
 
     // In another order too.
     let mut code = Driver::after(past());
@@ -133,7 +137,10 @@ fn of_a_block_in_which_one_command_changed_that_one_is_named() {
     code.activity("b", "2");
     code.activity("a", "1");
     let violation = code.is_refused_at(5, Difference::Name);
-    assert_eq!(*violation.code.unwrap(), scheduled("renamed", "3"));
+    assert_eq!(
+        json(&violation.code.unwrap()),
+        json(&scheduled("renamed", "3"))
+    );
 }
 
 #[test]
@@ -253,14 +260,14 @@ fn code_that_does_more_before_it_returned_is_refused() {
     code.activity("b", "1");
     code.returns("1");
     let violation = code.is_refused_at(3, Difference::Kind);
-    assert_eq!(*violation.code.unwrap(), scheduled("b", "1"));
+    assert_eq!(json(&violation.code.unwrap()), json(&scheduled("b", "1")));
 
     let mut code = Driver::after(past());
     code.set("k", "1");
     code.activity("a", "1");
     code.returns("1");
     let violation = code.is_refused_at(3, Difference::Kind);
-    assert_eq!(*violation.code.unwrap(), state_set("k", "1"));
+    assert_eq!(json(&violation.code.unwrap()), json(&state_set("k", "1")));
 }
 
 #[test]
@@ -276,7 +283,10 @@ fn the_number_of_an_unexpected_command_counts_those_of_its_own_block() {
     code.child("c", Some("z"), "1");
     let violation = code.is_refused_at(4, Difference::Kind);
     assert_eq!(violation.command_id.unwrap().to_string(), "Run(0)");
-    assert_eq!(*violation.code.unwrap(), child_scheduled("c", "z", "1"));
+    assert_eq!(
+        json(&violation.code.unwrap()),
+        json(&child_scheduled("c", "z", "1"))
+    );
 }
 
 #[test]
@@ -307,5 +317,5 @@ fn what_the_code_did_is_named_as_it_was_done() {
     let Event::SubOrchestrationScheduled { name, input, .. } = *violation.code.unwrap() else {
         panic!("another kind");
     };
-    assert_eq!((name.as_str(), input), ("d", Payload::from("1")));
+    assert_eq!((name.as_str(), input.as_str()), ("d", "1"));
 }

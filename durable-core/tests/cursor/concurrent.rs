@@ -124,8 +124,8 @@ fn commands_without_an_answer_are_found_in_any_order() {
     code.set("k", "1");
     code.flush();
     // What was recorded last counts, as it did then.
-    assert_eq!(code.cursor.state("k").unwrap(), "2");
-    assert_eq!(code.cursor.custom_status().unwrap(), "\"y\"");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "2");
+    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"y\"");
     code.done();
 }
 

@@ -15,6 +15,7 @@ use durable_core::{
 
 use super::events::{INSTANCE, at, started};
 use super::past::{Past, history};
+use super::shown::{json, polled};
 
 /// A cursor, what is stored of its history, and a clock.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl Driver {
     /// Starts the execution with this event, or with the recorded one.
     pub(crate) fn start(&mut self, event: Event) {
         match self.advance() {
-            Ok(Advance::Started(recorded)) => assert_eq!(*recorded, at(1, &event)),
+            Ok(Advance::Started(recorded)) => assert_eq!(json(&recorded), json(&at(1, &event))),
             Ok(Advance::Live) => self.deliver(event),
             other => panic!("the execution should start, not {other:?}"),
         }
@@ -187,7 +188,7 @@ impl Driver {
 
     /// Polls a future that has nothing to take.
     pub(crate) fn polls(&mut self, operation: OpKey) {
-        assert_eq!(self.cursor.poll(operation), OpPoll::Pending);
+        assert_eq!(polled(&self.cursor.poll(operation)), "Pending");
     }
 
     /// The code returns.
@@ -208,7 +209,8 @@ impl Driver {
     /// This operation, and no other, is granted; it takes this.
     pub(crate) fn takes(&mut self, operation: OpKey, outcome: Outcome) {
         self.is_granted(operation, false);
-        assert_eq!(self.cursor.poll(operation), OpPoll::Ready(outcome));
+        let expected = polled(&OpPoll::Ready(outcome));
+        assert_eq!(polled(&self.cursor.poll(operation)), expected);
     }
 
     /// This run is granted; it is executed and returns this, or takes it from the
@@ -217,11 +219,12 @@ impl Driver {
         let is_live = !self.cursor.is_replaying();
         self.is_granted(run, is_live);
         if is_live {
-            assert_eq!(self.cursor.poll(run), OpPoll::Execute);
+            assert_eq!(polled(&self.cursor.poll(run)), "Execute");
             assert!(self.cursor.is_running());
             self.cursor.complete_run(run, result);
         } else {
-            assert_eq!(self.cursor.poll(run), OpPoll::Ready(result.into()));
+            let expected = polled(&OpPoll::Ready(result.into()));
+            assert_eq!(polled(&self.cursor.poll(run)), expected);
         }
         assert!(!self.cursor.is_running());
     }
@@ -246,7 +249,7 @@ impl Driver {
     /// Nothing can go on before the next input.
     pub(crate) fn rests(&mut self) {
         assert_eq!(self.cursor.grant(), Ok(None));
-        assert_eq!(self.cursor.take_appended(), []);
+        assert_eq!(json(&self.cursor.take_appended()), "[]");
     }
 
     /// The step is over and this comes in: it is recorded next, or it is new.
@@ -258,7 +261,8 @@ impl Driver {
                 // A cancellation is followed by outputs at once.
                 let mut behind = self.stored[..self.position()].iter();
                 let recorded = behind.rfind(|entry| entry.event.is_input()).unwrap();
-                assert_eq!(recorded.event, at(recorded.event_id().get(), &event));
+                let expected = at(recorded.event_id().get(), &event);
+                assert_eq!(json(&recorded.event), json(&expected));
             }
             Ok(Advance::Live) => self.deliver(event),
             other => panic!("{event} should come in, not {other:?}"),
@@ -308,7 +312,7 @@ impl Driver {
     /// Exactly these events stand after the start.
     pub(crate) fn has_stored(&self, events: impl IntoIterator<Item = Event>) {
         let expected: Vec<Event> = (2..).zip(events).map(|(id, e)| at(id, &e)).collect();
-        assert_eq!(self.events_from(2), expected);
+        assert_eq!(json(&self.events_from(2)), json(&expected));
     }
 
     /// Nothing is left to do, recorded or not. Answers with what is stored.
@@ -366,7 +370,7 @@ impl Driver {
         assert_eq!(self.cursor.deliver(started(), 0).as_ref(), Err(error));
         let entry = self.stored[0].clone();
         assert_eq!(self.cursor.feed(entry).as_ref(), Err(error));
-        assert_eq!(self.cursor.take_appended(), []);
+        assert_eq!(json(&self.cursor.take_appended()), "[]");
     }
 
     /// Keeps what was appended, as a provider would.
@@ -406,8 +410,8 @@ pub(crate) fn everywhere(code: impl Fn(&mut Driver)) -> Vec<HistoryEntry> {
             let mut again = Driver::in_pages(entries[..commit].to_vec(), page);
             code(&mut again);
             assert_eq!(
-                again.done(),
-                entries,
+                json(&again.done()),
+                json(&entries),
                 "after event {commit} in pages of {page}"
             );
         }

@@ -6,6 +6,7 @@ mod driver;
 mod events;
 mod past;
 mod program;
+mod shown;
 #[path = "../support/mod.rs"]
 mod support;
 mod world;

@@ -14,16 +14,16 @@ fn state_is_set_cleared_and_read_within_the_same_poll() {
     everywhere(|code| {
         assert_eq!(code.cursor.state("k"), None);
         code.set("k", "1");
-        assert_eq!(code.cursor.state("k").unwrap(), "1");
+        assert_eq!(code.cursor.state("k").unwrap().as_str(), "1");
         code.set("k", "2");
         code.set("l", "3");
         code.flush();
-        assert_eq!(code.cursor.state("k").unwrap(), "2");
+        assert_eq!(code.cursor.state("k").unwrap().as_str(), "2");
         code.clear("k");
         assert_eq!(code.cursor.state("k"), None);
         code.flush();
         assert_eq!(code.cursor.state("k"), None);
-        assert_eq!(code.cursor.state("l").unwrap(), "3");
+        assert_eq!(code.cursor.state("l").unwrap().as_str(), "3");
         code.has_stored([
             state_set("k", "1"),
             state_set("k", "2"),
@@ -38,7 +38,7 @@ fn the_recorded_state_wins() {
     let mut code = Driver::after(Past::of([state_set("k", "\"then\"")]));
     code.set("k", "\"now\"");
     code.flush();
-    assert_eq!(code.cursor.state("k").unwrap(), "\"then\"");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "\"then\"");
     code.done();
 }
 
@@ -55,7 +55,7 @@ fn the_recorded_custom_status_wins() {
     everywhere(|code| {
         assert_eq!(code.cursor.custom_status(), None);
         code.status("\"packing\"");
-        assert_eq!(code.cursor.custom_status().unwrap(), "\"packing\"");
+        assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"packing\"");
         code.flush();
         code.status("\"sent\"");
         code.flush();
@@ -64,7 +64,7 @@ fn the_recorded_custom_status_wins() {
     let mut code = Driver::after(Past::of([status_set("\"then\"")]));
     code.status("\"now\"");
     code.flush();
-    assert_eq!(code.cursor.custom_status().unwrap(), "\"then\"");
+    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
     code.done();
 }
 

@@ -49,3 +49,9 @@ pub(crate) fn any_json_text() -> impl Strategy<Value = String> {
         json.to_string()
     })
 }
+
+/// A value as JSON: what a failed test shows of payloads, whose `Debug` shows their
+/// length alone.
+pub(crate) fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
+    serde_json::to_string_pretty(value).unwrap()
+}

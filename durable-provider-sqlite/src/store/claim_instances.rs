@@ -126,12 +126,22 @@ impl Store<'_, '_> {
         mut instance: Instance,
         reason: String,
     ) -> Step<()> {
-        tracing::error!(instance = %id, %reason, "an instance is damaged and was suspended");
-        let failure = Failure::new(FailureKind::CorruptHistory, reason).not_retryable();
-        let status = InstanceStatus::Suspended { failure };
-        self.set_status(id, &mut instance, &status)?;
+        self.mark_damaged(id, &mut instance, reason)?;
         self.free(&mut instance)?;
         self.save_place(&instance)
+    }
+
+    /// Gives an instance of which something does not decode the status that says so. The
+    /// caller ends its lease and stores its place.
+    pub(super) fn mark_damaged(
+        &mut self,
+        id: &InstanceId,
+        instance: &mut Instance,
+        reason: String,
+    ) -> Step<()> {
+        tracing::error!(instance = %id, %reason, "an instance is damaged and was suspended");
+        let failure = Failure::new(FailureKind::CorruptHistory, reason).not_retryable();
+        self.set_status(id, instance, &InstanceStatus::Suspended { failure })
     }
 
     /// When time alone may make an instance ready for this session.

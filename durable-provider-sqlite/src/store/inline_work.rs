@@ -9,8 +9,8 @@
 //!   the work, the work is spilled to a row, held by the same session under the same token.
 //! - It belongs to the current execution of its instance.
 
-use durable_core::provider::{ClaimedWork, InstanceStatus, ProviderError, SessionId, SourceEvent};
-use durable_core::{EventId, Failure, FailureKind, InstanceId};
+use durable_core::provider::{ClaimedWork, ProviderError, SessionId, SourceEvent};
+use durable_core::{EventId, InstanceId};
 use rusqlite::params;
 
 use super::instance::{Instance, ReadySince};
@@ -156,9 +156,7 @@ impl Store<'_, '_> {
         if is_damaged && !instance.status.is_ended() {
             let id = self.id_of(instance.key)?;
             let reason = unreadable_inline_work(&id).to_string();
-            tracing::error!(instance = %id, %reason, "an instance is damaged and was suspended");
-            let failure = Failure::new(FailureKind::CorruptHistory, reason).not_retryable();
-            self.set_status(&id, instance, &InstanceStatus::Suspended { failure })?;
+            self.mark_damaged(&id, instance, reason)?;
         }
         Ok(())
     }
@@ -205,8 +203,7 @@ impl Store<'_, '_> {
                 at_ms: self.state.now_ms,
                 number: inline.token,
             },
-        })?;
-        Ok(())
+        })
     }
 }
 

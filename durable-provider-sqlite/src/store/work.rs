@@ -3,9 +3,9 @@
 //! A row of work names the event that scheduled it, and the item is read from there when
 //! the work is claimed. Work that is claimed by the turn that adds it is made from the turn.
 
-use durable_core::provider::Change;
 use durable_core::provider::{
-    ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
+    Change, ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
+    WorkLease,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
 use rusqlite::{OptionalExtension, Row, params};
@@ -14,7 +14,7 @@ use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::answer::Claimed;
 use crate::codec::work_item_of;
-use crate::error::Step;
+use crate::error::{Fault, Step};
 use crate::number::{count, int, limit, uint};
 use crate::sql;
 
@@ -119,7 +119,7 @@ impl Store<'_, '_> {
         max: usize,
     ) -> Step<WorkBatch> {
         self.live_session(session)?;
-        let claims = self.claim_work(session, queues, max)?;
+        let claims = self.claim_work(session, queues, max, None)?;
         let mut batch = WorkBatch::default();
         batch.seen = self.state.seen();
         batch.work = claims.work;
@@ -127,12 +127,14 @@ impl Store<'_, '_> {
         Ok(batch)
     }
 
-    /// Claims the work of these queues that became ready first.
+    /// Claims the work of these queues that became ready first. `own` is the instance whose
+    /// turn claims it: its row is not up to date.
     fn claim_work(
         &mut self,
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
+        mut own: Option<&mut Instance>,
     ) -> Step<Claims> {
         let mut free = Vec::new();
         if max > 0 {
@@ -150,8 +152,12 @@ impl Store<'_, '_> {
         let mut claims = Claims::default();
         for work in free {
             let key = work.key;
-            if let Some(claimed) = self.claim(session, work)? {
-                claims.push(key.instance_key, claimed);
+            match self.claim(session, work) {
+                Ok(claimed) => claims.push(key.instance_key, claimed),
+                Err(Fault::Refused(ProviderError::Damaged { reason })) => {
+                    self.make_unclaimable(key, reason, own.as_deref_mut())?;
+                }
+                Err(fault) => return Err(fault),
             }
         }
         Ok(claims)
@@ -171,24 +177,16 @@ impl Store<'_, '_> {
         Ok(free)
     }
 
-    /// Claims work for a session. Work whose event is damaged is never claimed again, and
-    /// its instance is suspended.
-    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<Option<ClaimedWork>> {
-        let item = match work.item {
-            Ok(item) => item,
-            Err(ProviderError::Damaged { reason }) => {
-                self.make_unclaimable(work.key, reason)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
+    /// Claims work for a session, unless its event is damaged.
+    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<ClaimedWork> {
+        let item = work.item?;
         let token = self.state.next_number();
         self.hold_work(work.key, holder(session), token)?;
         let mut claimed = ClaimedWork::new(item, session, token);
         claimed.attempt = work.failures.saturating_add(1);
         claimed.crashes = work.crashes;
         claimed.heartbeat = work.heartbeat.map(Payload::from);
-        Ok(Some(claimed))
+        Ok(claimed)
     }
 
     fn hold_work(&self, key: RowKey, holder: i64, token: u64) -> Step<()> {
@@ -198,9 +196,22 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    fn make_unclaimable(&mut self, key: RowKey, reason: String) -> Step<()> {
+    /// Work whose event is damaged is never claimed again, and its instance is suspended.
+    fn make_unclaimable(
+        &mut self,
+        key: RowKey,
+        reason: String,
+        own: Option<&mut Instance>,
+    ) -> Step<()> {
         self.hold_work(key, UNCLAIMABLE, 0)?;
         let id = self.id_of(key.instance_key)?;
+        if let Some(own) = own.filter(|own| own.key == key.instance_key) {
+            // Its turn ends the lease and stores what is left to store.
+            return match own.status.is_ended() {
+                true => Ok(()),
+                false => self.mark_damaged(&id, own, reason),
+            };
+        }
         match self.load(key.instance_key)? {
             Some(instance) if !instance.status.is_ended() => {
                 self.suspend_damaged(&id, instance, reason)
@@ -218,39 +229,37 @@ impl Store<'_, '_> {
         turn: &TurnCommit,
     ) -> Step<Claims> {
         let (session, claim) = (turn.lease.session, &turn.claim);
-        let mut claims = self.claim_work(session, &claim.queues, claim.max)?;
+        let mut claims = self.claim_work(session, &claim.queues, claim.max, Some(instance))?;
         if instance.status.is_ended() {
             return Ok(claims);
         }
         for item in turn.new_work.iter().filter_map(|new| turn.work_item(*new)) {
             let queue = &item.options.queue;
             if claims.work.len() >= claim.max || !claim.queues.contains(queue) {
-                if self.add_work(instance.key, &item, None)? {
-                    self.note(Change::Work(queue.clone()));
-                }
+                self.add_work(instance.key, &item, None)?;
+                self.note(Change::Work(queue.clone()));
                 continue;
             }
             let claimed = ClaimedWork::new(item, session, self.state.next_number());
             let is_current = claimed.item.key.execution_id == instance.execution_id;
             if is_current && turn.keep_lease && instance.inline.has_room() {
                 instance.inline.push(&claimed);
-            } else if !self.add_work(instance.key, &claimed.item, Some(&claimed))? {
-                continue;
+            } else {
+                self.add_work(instance.key, &claimed.item, Some(&claimed.lease))?;
             }
             claims.push(instance.key, claimed);
         }
         Ok(claims)
     }
 
-    /// Gives new work a row; answers whether it had none.
+    /// Gives new work a row, in its queue or held under a lease.
     fn add_work(
         &mut self,
         instance_key: i64,
         item: &WorkItem,
-        claimed: Option<&ClaimedWork>,
-    ) -> Step<bool> {
+        lease: Option<&WorkLease>,
+    ) -> Step<()> {
         let since = self.ready_from(0);
-        let lease = claimed.map(|claimed| &claimed.lease);
         self.insert_work(&NewRow {
             key: RowKey::new(instance_key, item.key.source()),
             number: item.number,
@@ -261,10 +270,9 @@ impl Store<'_, '_> {
         })
     }
 
-    /// Inserts a row of work; answers whether there was none with its key.
-    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<bool> {
+    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<()> {
         let [instance, execution, event] = row.key.parameters();
-        let inserted = self.run(
+        self.run(
             sql::WORK_INSERT,
             params![
                 instance,
@@ -278,7 +286,7 @@ impl Store<'_, '_> {
                 int(row.since.number),
             ],
         )?;
-        Ok(inserted > 0)
+        Ok(())
     }
 
     /// The item of work that was claimed, as the event that scheduled it says; `None` if

@@ -30,7 +30,7 @@ use crate::wake::Wakeups;
 /// The writer of one store.
 #[derive(Debug)]
 pub(crate) struct GroupCommit {
-    options: SqliteOptions,
+    options: Arc<SqliteOptions>,
     /// None while the connection is not to be trusted.
     connection: Option<Connection>,
     state: WriterState,
@@ -64,7 +64,7 @@ impl GroupCommit {
     /// Opens the store in a file, and expires the sessions of dead processes.
     pub(crate) fn open(
         path: &Path,
-        options: &SqliteOptions,
+        options: &Arc<SqliteOptions>,
         shared: SharedParts,
     ) -> Result<Self, ProviderError> {
         let connection = connection::open_writer(path, options)?;
@@ -75,7 +75,7 @@ impl GroupCommit {
 
     /// Opens a store in memory.
     pub(crate) fn open_in_memory(
-        options: &SqliteOptions,
+        options: &Arc<SqliteOptions>,
         shared: SharedParts,
     ) -> Result<Self, ProviderError> {
         let connection = connection::open_in_memory(options)?;
@@ -85,7 +85,7 @@ impl GroupCommit {
     fn start(
         connection: Connection,
         file: Option<(DatabaseFile, SessionLocks)>,
-        options: &SqliteOptions,
+        options: &Arc<SqliteOptions>,
         shared: SharedParts,
     ) -> Result<Self, ProviderError> {
         let (file, locks) = file.unzip();
@@ -96,7 +96,7 @@ impl GroupCommit {
             others: OtherProcesses::new(options.poll_interval),
             file,
             outlives: Outlives::PowerCut,
-            options: options.clone(),
+            options: Arc::clone(options),
         };
         writer.run_checked(&mut [])?;
         Ok(writer)
@@ -356,7 +356,7 @@ mod tests {
     use crate::turn::PreparedStart;
 
     fn open(path: &Path) -> GroupCommit {
-        let options = SqliteOptions::default();
+        let options = Arc::new(SqliteOptions::default());
         GroupCommit::open(path, &options, SharedParts::new(&options)).unwrap()
     }
 

@@ -37,12 +37,12 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn spawn(
         group_commit: GroupCommit,
-        options: &SqliteOptions,
+        options: &Arc<SqliteOptions>,
         wakeups: Arc<Wakeups>,
         health: &Arc<WriterHealth>,
     ) -> Result<Self, ProviderError> {
         let (orders, received) = mpsc::channel();
-        let (watch, options) = (health.watch(), options.clone());
+        let (watch, options) = (health.watch(), Arc::clone(options));
         let thread = std::thread::Builder::new()
             .name("durable-sqlite-writer".into())
             .spawn(move || {

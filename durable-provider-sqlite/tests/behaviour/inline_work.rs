@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, IdReuse, InstanceStatus, NewWork,
-    Provider, ProviderError, SessionId, SessionOptions, SettleOutcome, SourceEvent, TurnCommit,
-    WorkItem, WorkResult, WorkSettlement,
+    Claim, ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, IdReuse, InstanceStatus,
+    NewWork, Provider, ProviderError, SessionId, SessionOptions, SettleOutcome, SourceEvent,
+    TurnCommit, WorkItem, WorkResult, WorkSettlement,
 };
 use durable_core::{ActivityOptions, Event, EventId, HistoryEntry};
 use durable_provider_sqlite::SqliteProvider;
@@ -266,4 +266,32 @@ async fn work_whose_event_is_damaged_stops_its_instance_and_no_other() {
         panic!("it is suspended");
     };
     assert!(failure.message.contains("`damaged`"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_turn_that_finds_work_of_its_own_instance_damaged_is_applied_and_suspends_it() {
+    let store = HeldStore::new().await;
+    let mut turn = store.first_turn("damaged", 2).await;
+    turn.claim = Claim::default();
+    store.commit(&turn).await;
+    assert_eq!(store.rows(), 2);
+    let flip =
+        "UPDATE history SET entry = CAST(x'7f' || substr(entry, 2) AS BLOB) WHERE event_id = 2";
+    assert_eq!(store.place.raw().execute(flip, []).unwrap(), 1);
+    let next = TurnBuilder::after(&turn, NOW_MS)
+        .activity("charge")
+        .keeping_the_lease()
+        .claiming(9)
+        .build();
+    let claimed = store.commit(&next).await.claimed;
+    let claimed: Vec<_> = claimed.into_iter().map(|work| work.item).collect();
+    assert_eq!(claimed, [items(&turn).remove(1), items(&next).remove(0)]);
+    let InstanceStatus::Suspended { failure } = store.status("damaged").await else {
+        panic!("it is suspended");
+    };
+    let named = "`damaged`, execution 1, event 2: ";
+    assert!(failure.message.contains(named), "{failure}");
+    let later = TurnBuilder::after(&next, NOW_MS).completed("1").build();
+    let fenced = store.provider.commit(Arc::new(later)).await;
+    assert_eq!(fenced, Ok(CommitOutcome::Fenced));
 }

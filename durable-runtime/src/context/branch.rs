@@ -14,14 +14,17 @@ impl OrchestrationContext {
     /// Names a branch of the code, for combinators that do not: what `future` asks of
     /// the context is told apart by this name from what other branches ask.
     ///
-    /// It changes nothing but the order in which the commands of one poll are recorded:
-    /// first by branch, then by the place in the source of the call, last by the position
-    /// of the future in memory. Memory is the same in every run of a build, and another
-    /// compiler may change it; so where equal commands come from one place in two branches,
-    /// such as a helper that is called in each, name the branches, or use this crate's own
-    /// [`join!`](crate::join), [`try_join!`](crate::try_join), [`select!`](crate::select),
-    /// [`join_all`](crate::join_all) and [`select_all`](crate::select_all), which number
-    /// theirs. Names must differ from each other, and stay as they are while instances run.
+    /// It changes nothing but the order of the commands of one poll (see *Equal commands*
+    /// [above](Self#equal-commands)). Where equal commands come from one place in two
+    /// branches, such as a helper that is called in each, name the branches or use this
+    /// crate's own [`join!`](crate::join), [`try_join!`](crate::try_join),
+    /// [`select!`](crate::select), [`join_all`](crate::join_all) and
+    /// [`select_all`](crate::select_all), which number theirs.
+    ///
+    /// Branches within branches have a path, which is compared from the outermost on. Code
+    /// around branches comes before them, numbered ones come before named ones, and those
+    /// are in the order of their names. So names must differ from each other, and stay in
+    /// their order while instances run.
     ///
     /// ```
     /// use std::time::Duration;

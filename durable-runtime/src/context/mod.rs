@@ -41,14 +41,34 @@ pub use timer::Sleep;
 /// polled. They can be used with any combinator. Dropping one before its value was
 /// taken cancels what it stands for.
 ///
-/// An unbiased `select!` begins its branches in a random order. What each of them
-/// asks of the context finds its branch again in a replay, with three exceptions,
-/// which need `biased;` or a place before the `select!`: numbers drawn with
-/// [`random`](Self::random) and [`uuid`](Self::uuid), promises, and equal calls in
-/// boxed branches. The crate's own [`select!`](crate::select) has no such exceptions.
+/// # Equal commands
 ///
-/// What else must not be in an orchestration, because it is not the same in a replay:
-/// the system's time, random numbers of other sources, global variables, `tokio::spawn`
+/// Commands of one poll are concurrent, and a replay finds them again in any order. Two
+/// that are equal, such as two timers of the same length, are told apart by, first to last:
+///
+/// 1. the branch that makes them: [`join!`](crate::join), [`try_join!`](crate::try_join),
+///    [`select!`](crate::select), [`join_all`](crate::join_all) and
+///    [`select_all`](crate::select_all) number their branches, and [`branch`](Self::branch)
+///    names one for combinators of other crates;
+/// 2. the place in the source of the call of the context's method: file, line, column;
+/// 3. the position of the future in the memory of the orchestration;
+/// 4. the order of polls: for futures in boxes, which lie elsewhere.
+///
+/// The first two are the same in every build. The third is the same in every run of one
+/// build, and another compiler may change it: it decides only where equal commands come
+/// from one place in one branch, as when a combinator of another crate waits for a helper
+/// twice. Use this crate's combinators there.
+///
+/// An unbiased `tokio::select!` begins its branches in a random order. What each of them
+/// asks of the context finds its branch again by the order above, with three exceptions,
+/// which need `biased;`, a place before the `select!`, or this crate's
+/// [`select!`](crate::select): numbers drawn with [`random`](Self::random) and
+/// [`uuid`](Self::uuid), promises, which are numbered when they are made, and equal
+/// commands from one place in boxed branches without names.
+///
+/// # What must not be in an orchestration
+///
+/// Whatever is not the same in a replay: the system's time, random numbers of other sources, global variables, `tokio::spawn`
 /// and `tokio::time::sleep`, sockets and files. Use [`now`](Self::now),
 /// [`random`](Self::random), [`sleep`](Self::sleep), an [`activity`](Self::activity) or
 /// [`run`](Self::run) instead. In debug builds the runtime replays what it stored and

@@ -80,7 +80,7 @@ async fn die_at(call: u64, fault: Fault) -> Option<(Vec<HistoryEntry>, u32)> {
 fn events(history: &[HistoryEntry]) -> Vec<String> {
     history
         .iter()
-        .map(|entry| format!("{:?}", entry.event))
+        .map(|entry| serde_json::to_string(&entry.event).unwrap())
         .collect()
 }
 

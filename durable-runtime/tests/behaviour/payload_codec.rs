@@ -14,6 +14,8 @@ use durable_runtime::{
     Runtime, RuntimeOptions,
 };
 
+use durable_testkit::Snapshot;
+
 use crate::faulty::Fault;
 use crate::journey::{self, JOURNEY};
 use crate::world::{World, pass, settle, stop};
@@ -78,11 +80,29 @@ fn coded_client(world: &World, codec: &Cipher) -> Client {
 
 /// Nothing that was said in confidence is in the store.
 fn assert_secret(world: &World) {
-    let stored = format!("{:?}", world.store.snapshot());
+    let stored = contents(&world.store.snapshot());
     if let Some(position) = stored.find(SECRET) {
         let around = &stored[position.saturating_sub(300)..stored.len().min(position + 50)];
         panic!("the store holds: {around}");
     }
+}
+
+/// All that is stored, as text that shows payloads: their `Debug` does not.
+fn contents(store: &Snapshot) -> String {
+    let histories: Vec<_> = store.histories.values().collect();
+    let instances = store.instances.values().map(|instance| {
+        let record = &instance.record;
+        (&instance.inbox, &record.status, &record.custom_status)
+    });
+    let instances: Vec<_> = instances.collect();
+    let work = store
+        .work
+        .values()
+        .map(|work| (&work.item, &work.heartbeat));
+    let work: Vec<_> = work.collect();
+    let poisoned: Vec<_> = store.poisoned.values().collect();
+    let payloads = serde_json::to_string(&(histories, instances, work, poisoned)).unwrap();
+    format!("{store:?}\n{payloads}")
 }
 
 const TALK: Orchestration<String, String> = Orchestration::new("talk");

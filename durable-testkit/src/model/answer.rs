@@ -140,14 +140,14 @@ impl ComparedInstance {
     }
 }
 
-/// The id of a message that is derived by the provider may be any.
+/// A message as JSON, which shows payloads. An id that the provider derived may be any.
 fn described(message: &Message) -> String {
-    match &message.body {
-        body @ (MessageBody::ActivityFinished { .. } | MessageBody::TimerFired { .. }) => {
-            format!("{body:?}")
-        }
-        body => format!("{:?}: {body:?}", message.message_id),
-    }
+    let has_derived_id = matches!(
+        message.body,
+        MessageBody::ActivityFinished { .. } | MessageBody::TimerFired { .. }
+    );
+    let message_id = (!has_derived_id).then_some(&message.message_id);
+    serde_json::json!({ "message_id": message_id, "body": message.body }).to_string()
 }
 
 fn claims(work: &[ClaimedWork]) -> Vec<ComparedWork> {

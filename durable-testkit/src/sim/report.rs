@@ -129,8 +129,9 @@ impl fmt::Display for SimReport {
                 }
                 writeln!(f, "history of {instance}, execution {execution_id}:")?;
                 for entry in entries {
-                    let (at, event) = (entry.recorded_at_ms, &entry.event);
-                    writeln!(f, "{:>6} {at} {event:?}", entry.event_id().get())?;
+                    let event = serde_json::to_string(&entry.event).map_err(|_| fmt::Error)?;
+                    let at = entry.recorded_at_ms;
+                    writeln!(f, "{:>6} {at} {event}", entry.event_id().get())?;
                 }
             }
             if let Some(record) = self.snapshot.instances.get(instance) {

@@ -4,6 +4,7 @@
 
 use super::stage::{Stage, Step};
 use crate::bench;
+use crate::cross_build;
 use crate::features;
 use crate::no_std;
 use crate::process::Invocation;
@@ -54,6 +55,12 @@ pub(crate) const ALL: &[Stage] = &[
         about: "the simulator finds nothing (cargo xtask sim)",
         mend: "by hand; the seed and its timeline are above",
         steps: sim::steps,
+    },
+    Stage {
+        name: "cross-build",
+        about: "histories of a debug build replay in an optimised one, and the other way round",
+        mend: "by hand; the shape that does not replay is named above",
+        steps: cross_build::steps,
     },
     Stage {
         name: "doctest",

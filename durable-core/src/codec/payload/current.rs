@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::field::Frozen;
 use super::parts::{ActivityOptionsR1, CarriedR1, FailureR1, OutcomeR1, ParentR1, PromiseTokenR1};
-use super::{read, retired, write};
+use super::{read, write};
 use crate::codec::error::{DecodeError, EncodeError};
 use crate::event::{Event, EventKind};
 use crate::history::HistoryEntry;
@@ -33,7 +33,7 @@ macro_rules! payloads {
         )*
 
         /// The revision that is written for events of this kind.
-        pub(super) const fn revision(kind: EventKind) -> u8 {
+        const fn newest_revision(kind: EventKind) -> u8 {
             match kind {
                 $( EventKind::$kind => $revision, )*
             }
@@ -68,7 +68,13 @@ macro_rules! payloads {
                         })
                     }
                 )*
-                _ => return retired::decode(kind, revision, payload),
+                _ => {
+                    return Err(DecodeError::UnknownRevision {
+                        kind,
+                        newest: newest_revision(kind),
+                        found: revision,
+                    });
+                }
             };
             entry.map_err(|fault| DecodeError::InvalidPayload { kind, revision, fault })
         }

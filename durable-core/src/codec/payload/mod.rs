@@ -1,7 +1,6 @@
 //! Payloads: what is stored for an event or a record of each kind, in each revision.
 //!
 //! [`current`] is the table of today's events, [`record`] of today's other records,
-//! [`retired`] reads earlier ones,
 //! [`field`] and [`parts`] say how the types that stand in events are written. The
 //! bytes of a payload are those of bincode's standard configuration; no other
 //! module of the project knows that.
@@ -14,7 +13,6 @@ mod current;
 mod field;
 mod parts;
 pub(super) mod record;
-mod retired;
 
 use alloc::vec::Vec;
 

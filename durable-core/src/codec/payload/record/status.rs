@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::field::Frozen;
 use super::super::parse;
 use super::super::parts::FailureR1;
-use super::{Read, Sealed, write};
+use super::{Read, write};
 use crate::codec::error::{EncodeError, PayloadFault};
 use crate::codec::record::RecordKind;
 use crate::failure::Failure;
@@ -48,9 +48,8 @@ pub(in crate::codec) fn write_status(
 }
 
 /// Reads a status.
-pub(in crate::codec) fn read_status(sealed: Sealed<'_>) -> Read<InstanceStatus> {
-    let payload = sealed.payload;
-    let status = match sealed.kind {
+pub(in crate::codec) fn read_status(kind: RecordKind, payload: &[u8]) -> Read<InstanceStatus> {
+    let status = match kind {
         RecordKind::PendingStatus => {
             parse::<()>(payload)?;
             InstanceStatus::Pending
@@ -87,9 +86,9 @@ pub(in crate::codec) fn write_failure(
 }
 
 /// Reads a failure.
-pub(in crate::codec) fn read_failure(sealed: Sealed<'_>) -> Read<Failure> {
-    match sealed.kind {
-        RecordKind::Failure => thaw_failure(sealed.payload).map(Some),
+pub(in crate::codec) fn read_failure(kind: RecordKind, payload: &[u8]) -> Read<Failure> {
+    match kind {
+        RecordKind::Failure => thaw_failure(payload).map(Some),
         _ => Ok(None),
     }
 }
