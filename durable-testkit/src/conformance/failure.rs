@@ -101,7 +101,18 @@ pub(super) fn ensure_eq<T: PartialEq + Debug>(
     if found == expected {
         return Ok(());
     }
-    Err(CheckFailure::new(what, brief(&expected), brief(&found)))
+    let shown = brief(&expected);
+    let found = told_apart(&shown, brief(&found));
+    Err(CheckFailure::new(what, shown, found))
+}
+
+/// How a value that is another than the expected one is shown. `Debug` shows the length of
+/// a payload only, so both may look the same.
+pub(crate) fn told_apart(expected: &str, found: String) -> String {
+    match found == expected {
+        true => format!("{found} (with another payload of the same length)"),
+        false => found,
+    }
 }
 
 /// Demands that something holds; `found` says what was there instead.
@@ -126,5 +137,23 @@ fn brief(value: &impl Debug) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use durable_core::Payload;
+
+    use super::*;
+
+    #[test]
+    fn payloads_that_look_the_same_are_told_apart() {
+        let compared = ensure_eq("the input", Payload::from("1"), Payload::from("2"));
+        let failure = compared.unwrap_err();
+        assert_eq!(failure.expected, "Payload(1 bytes)");
+        assert_eq!(
+            failure.found,
+            "Payload(1 bytes) (with another payload of the same length)"
+        );
     }
 }

@@ -26,6 +26,8 @@ mod turn_flaw;
 mod waiting;
 
 pub use failure::CheckFailure;
+#[cfg(feature = "model")]
+pub(crate) use failure::told_apart;
 pub use promise::ContractPromise;
 pub use report::{CheckOutcome, CheckReport, ConformanceReport};
 pub use suite::Conformance;

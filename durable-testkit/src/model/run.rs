@@ -10,7 +10,7 @@ use super::script::{ModelScript, ScriptCall, ScriptDue, ScriptInstance, ScriptNo
 use super::suite::Divergence;
 use super::turn;
 use super::visible::VisibleState;
-use crate::conformance::TestTime;
+use crate::conformance::{TestTime, told_apart};
 
 /// A script that is being played.
 pub(super) struct Play<'a> {
@@ -124,10 +124,12 @@ fn compare<T: PartialEq + Debug>(
     if answers.model == answers.provider {
         return Ok(());
     }
+    let model = format!("{:#?}", answers.model);
+    let provider = told_apart(&model, format!("{:#?}", answers.provider));
     Err(Divergence {
         step,
         call,
-        model: format!("{:#?}", answers.model),
-        provider: format!("{:#?}", answers.provider),
+        model,
+        provider,
     })
 }
