@@ -58,7 +58,7 @@
 //! | replay histories against changed code | [`replay()`], [`Replayer`] |
 //! | encrypt or compress what is stored | [`PayloadCodec`] |
 //! | wait for several things in a fixed order | [`join_all`], [`select_all`], [`join!`], [`select!`] |
-//! | test in virtual time | [`TokioClock`], and the crate `durable-testkit` |
+//! | test in virtual time | the crate `durable-testkit` |
 //!
 //! # Observability
 //!
