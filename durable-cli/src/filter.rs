@@ -6,7 +6,7 @@ use clap::Args;
 use durable_core::provider::InstanceFilter;
 
 use crate::args::Status;
-use crate::time::{now_ms, parse_span, whole_ms};
+use crate::time::{parse_span, whole_ms};
 
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
@@ -36,13 +36,14 @@ impl FilterArgs {
         name.is_none() && status.is_empty() && prefix.is_none() && older_than.is_none()
     }
 
-    pub(crate) fn to_filter(&self) -> InstanceFilter {
-        let before = |age| now_ms().saturating_sub(whole_ms(age));
-        InstanceFilter {
-            name: self.name.as_deref().map(Into::into),
-            statuses: self.status.iter().copied().map(Into::into).collect(),
-            id_prefix: self.prefix.clone(),
-            updated_before_ms: self.older_than.map(before),
-        }
+    /// The filter, at this time of the store.
+    pub(crate) fn to_filter(&self, now_ms: u64) -> InstanceFilter {
+        let before = |age| now_ms.saturating_sub(whole_ms(age));
+        let statuses = self.status.iter().copied().map(Into::into);
+        let mut filter = InstanceFilter::all().statuses(statuses);
+        filter.name = self.name.as_deref().map(Into::into);
+        filter.id_prefix.clone_from(&self.prefix);
+        filter.updated_before_ms = self.older_than.map(before);
+        filter
     }
 }

@@ -6,22 +6,20 @@
 //! instance which has not ended are set up with it.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{
-    Claim, CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message,
-    MessageBody, NextExecution, Release, SessionId, SessionOptions, StartInstance, StartOutcome,
-    StatusKind, Timer, TurnCommit, WorkItem, WorkKey,
+    CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
+    NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent, StartInstance,
+    StartOutcome, StatusKind, TurnCommit,
 };
-use durable_core::{
-    CommandKind, Event, EventId, ExecutionId, History, HistoryEntry, InstanceId, Payload,
-};
+use durable_core::{CommandKind, Event, EventId, ExecutionId, History, InstanceId, Payload};
 use durable_runtime::ClientError;
 
 use crate::error::CliError;
-use crate::operation::{Operation, operations};
+use crate::operation::operations;
 use crate::store::Store;
-use crate::time::now_ms;
 
 /// No node registers it: it is not the version of any code.
 const NO_VERSION: &str = "0.0.0-importing";
@@ -56,11 +54,8 @@ struct Held {
 
 impl<'a> Importer<'a> {
     pub(crate) async fn open(store: &'a Store) -> Result<Self, CliError> {
-        let options = SessionOptions {
-            node: "durable import".into(),
-            session_timeout_ms: 60_000,
-        };
-        let session = store.provider().open_session(options, now_ms()).await?;
+        let options = SessionOptions::new("durable import").session_timeout_ms(60_000);
+        let session = store.provider().open_session(options).await?;
         Ok(Self {
             store,
             session,
@@ -70,7 +65,7 @@ impl<'a> Importer<'a> {
 
     pub(crate) async fn close(self) -> Result<(), CliError> {
         let provider = self.store.provider();
-        Ok(provider.close_session(self.session, now_ms()).await?)
+        Ok(provider.close_session(self.session).await?)
     }
 
     /// Imports the histories of one instance, which must not be in the store.
@@ -114,19 +109,15 @@ impl<'a> Importer<'a> {
         else {
             return Err(plan.refuse("a history does not begin with its start", EXPORT_AGAIN));
         };
-        let start = StartInstance {
-            name: name.clone(),
-            version: Some(NO_VERSION.into()),
-            input: input.clone(),
-            parent: parent.clone(),
-        };
+        let mut start = StartInstance::new(name.clone(), input.clone()).version(NO_VERSION.into());
+        start.parent.clone_from(parent);
         let message = Message {
             message_id: format!("import/{}/{}", history.instance, history.execution_id).into(),
             body: MessageBody::Start(start),
         };
         let provider = self.store.provider();
         let started = provider
-            .start(&history.instance, message, IdReuse::RestartEnded, now_ms())
+            .start(&history.instance, message, IdReuse::RestartEnded)
             .await?;
         match started {
             StartOutcome::Started { execution_id, .. } if execution_id == history.execution_id => {}
@@ -165,7 +156,7 @@ impl<'a> Importer<'a> {
             let mut others = Vec::new();
             let found = self.look_for(instance, &mut others).await;
             let others = others.into_iter().map(Release::new).collect();
-            provider.release(others, now_ms()).await?;
+            provider.release(others).await?;
             if let Some(found) = found? {
                 return Ok(found);
             }
@@ -188,7 +179,7 @@ impl<'a> Importer<'a> {
             let ready = self
                 .store
                 .provider()
-                .fetch_instances(self.session, LOOK_AT, now_ms())
+                .fetch_instances(self.session, LOOK_AT)
                 .await?;
             if ready.instances.is_empty() {
                 return Ok(None);
@@ -232,41 +223,28 @@ impl<'a> Importer<'a> {
         let number = self.commits.get();
         self.commits.set(number + 1);
         let skipped = usize::try_from(held.last_event_id.get()).unwrap_or(usize::MAX);
-        let mut turn = TurnCommit {
-            commit_id: CommitId(u128::from(self.session.0) << 64 | u128::from(number)),
-            lease: held.lease.clone(),
-            execution_id: history.execution_id,
-            expected_last_event_id: held.last_event_id,
-            events: history.entries.iter().skip(skipped).cloned().collect(),
-            next_execution: next.map(|next| NextExecution {
-                execution_id: next.execution_id,
-                events: next.entries.iter().take(1).cloned().collect(),
-            }),
-            consumed: std::mem::take(&mut held.consumed),
-            finished_work: Vec::new(),
-            new_work: Vec::new(),
-            cancelled_work: Vec::new(),
-            new_timers: Vec::new(),
-            cancelled_timers: Vec::new(),
-            new_messages: Vec::new(),
-            update: update(history),
-            keep_lease: next.is_some(),
-            claim: Claim::default(),
-        };
+        let commit_id = CommitId(u128::from(self.session.0) << 64 | u128::from(number));
+        let (lease, tail) = (held.lease.clone(), held.last_event_id);
+        let mut turn = TurnCommit::new(commit_id, lease, history.execution_id, tail);
+        turn.events = history.entries.iter().skip(skipped).cloned().collect();
+        turn.next_execution = next.map(|next| {
+            let first = next.entries.iter().take(1).cloned().collect();
+            NextExecution::new(next.execution_id, first)
+        });
+        turn.consumed = std::mem::take(&mut held.consumed);
+        turn.update = update(history);
+        turn.keep_lease = next.is_some();
         if is_last {
             turn.update.status = Some(plan.status.clone());
             set_up_open(&mut turn, history);
         } else if next.is_none() {
             turn.update.status = ending(history);
         }
-        let outcomes = self.store.provider().commit(vec![turn]).await;
-        let [outcome] = <[_; 1]>::try_from(outcomes)
-            .map_err(|_| plan.refuse("the store did not answer", EXPORT_AGAIN))?;
-        match outcome? {
+        match self.store.provider().commit(Arc::new(turn)).await? {
             CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_) => {}
             CommitOutcome::Fenced | CommitOutcome::Conflict { .. } => {
                 return Err(plan.refuse(
-                    "somebody else took it meanwhile",
+                    "a node claimed it meanwhile",
                     "stop the nodes, terminate and purge the instance, and import it again",
                 ));
             }
@@ -390,46 +368,14 @@ fn update(history: &History) -> InstanceUpdate {
 /// Work and timers that the history leaves open.
 fn set_up_open(turn: &mut TurnCommit, history: &History) {
     for operation in operations(history).iter().filter(|op| op.is_open()) {
+        let source = SourceEvent::new(history.execution_id, operation.event_id);
         match operation.command.kind {
-            CommandKind::Timer => turn.new_timers.push(Timer {
-                instance: history.instance.clone(),
-                execution_id: history.execution_id,
-                event_id: operation.event_id,
-                fire_at_ms: operation.due_at_ms.unwrap_or_default(),
-            }),
-            CommandKind::Activity => turn.new_work.extend(work(history, operation)),
+            CommandKind::Timer => turn.new_timers.push(source),
+            CommandKind::Activity => {
+                let number = operation.command.number;
+                turn.new_work.push(NewWork::new(source, number));
+            }
             _ => {}
         }
     }
-}
-
-fn work(history: &History, operation: &Operation) -> Option<WorkItem> {
-    let position = usize::try_from(operation.event_id.get())
-        .ok()?
-        .checked_sub(1)?;
-    let HistoryEntry {
-        recorded_at_ms,
-        event,
-    } = history.entries.get(position)?;
-    let Event::ActivityScheduled {
-        name,
-        input,
-        options,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    Some(WorkItem {
-        key: WorkKey {
-            instance: history.instance.clone(),
-            execution_id: history.execution_id,
-            event_id: operation.event_id,
-        },
-        number: Some(operation.command.number),
-        name: name.clone(),
-        input: input.clone(),
-        options: options.clone(),
-        scheduled_at_ms: *recorded_at_ms,
-    })
 }

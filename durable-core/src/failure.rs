@@ -91,7 +91,7 @@ pub enum FailureKind {
     Cancelled,
     /// User code panicked.
     Panicked,
-    /// It took its worker down again and again and was set aside.
+    /// It took its worker down again and again and is a dead letter.
     Poisoned,
     /// The instance was terminated.
     Terminated,
@@ -107,6 +107,12 @@ pub enum FailureKind {
     InvalidPayload,
     /// A payload or a name is larger than allowed.
     LimitExceeded,
+    /// A client suspended the instance.
+    Suspended,
+    /// The payload codec can never encode or decode a payload.
+    PayloadCodec,
+    /// The store did not do what an activity asked of it.
+    Storage,
 }
 
 impl FailureKind {
@@ -114,7 +120,11 @@ impl FailureKind {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::Application(_) | Self::Timeout | Self::Panicked | Self::NotRegistered
+            Self::Application(_)
+                | Self::Timeout
+                | Self::Panicked
+                | Self::NotRegistered
+                | Self::Storage
         )
     }
 }
@@ -134,6 +144,9 @@ impl fmt::Display for FailureKind {
             Self::InstanceExists => "instance exists",
             Self::InvalidPayload => "invalid payload",
             Self::LimitExceeded => "limit exceeded",
+            Self::Suspended => "suspended",
+            Self::PayloadCodec => "payload codec",
+            Self::Storage => "storage",
         })
     }
 }

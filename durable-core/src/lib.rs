@@ -3,8 +3,9 @@
 //! An *orchestration* is an `async fn` whose progress survives crashes. Every fact
 //! it learns and every decision it takes is an [`Event`] in a history; after a crash
 //! the function is run again over that history and goes on where it was. This crate
-//! is what that stands on. It has no clock, no lock, no I/O, no random numbers and no
-//! future executor: time is an argument, and its driver does what it decides.
+//! is what that stands on. It reads no clock, takes no lock, and has no I/O, no random
+//! numbers and no future executor: time is an argument, and its driver (the runtime, the
+//! replay tester, a simulation) does what it decides.
 //!
 //! # The pieces
 //!
@@ -37,13 +38,20 @@
 //! # `no_std`
 //!
 //! The crate is always `no_std` and needs `alloc`. The feature `std` (on by default)
-//! only switches its dependencies to their `std` paths.
+//! switches its dependencies to their `std` paths and adds
+//! [`SystemClock`](provider::SystemClock) for stores.
 
 #![no_std]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
+
+/// What the lists of macros name types by.
+#[doc(hidden)]
+pub mod __alloc {
+    pub use alloc::{sync, vec};
+}
 
 mod codec;
 mod command;
@@ -62,8 +70,8 @@ mod violation;
 
 pub use codec::{
     DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, RecordKind, decode_entry,
-    decode_failure, decode_message, decode_status, decode_work_item, encode_entry,
-    encode_entry_into, encode_failure, encode_message, encode_status, encode_work_item,
+    decode_failure, decode_message, decode_status, encode_entry, encode_entry_into, encode_failure,
+    encode_message, encode_status,
 };
 pub use command::{Command, Ending, OneWayCommand};
 pub use corruption::{Corruption, HistoryFault, SourceFault};

@@ -6,8 +6,12 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::event::Carried;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
+use crate::provider::{
+    InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
+    OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, WorkItem, WorkResult, WorkSettlement,
+};
 use crate::text::Payload;
 
 /// A payload in place: a [`Payload`], or a text that the code or its callers wrote, such
@@ -81,6 +85,13 @@ impl<T: VisitPayloads> VisitPayloads for Option<T> {
     }
 }
 
+impl<A: VisitPayloads, B: VisitPayloads> VisitPayloads for (&mut A, &mut B) {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.0.visit(payloads);
+        self.1.visit(payloads);
+    }
+}
+
 impl<T: VisitPayloads> VisitPayloads for Vec<T> {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.iter_mut().for_each(|value| value.visit(payloads));
@@ -96,10 +107,13 @@ impl<T: VisitPayloads, E: VisitPayloads> VisitPayloads for Result<T, E> {
     }
 }
 
+/// Why a payload codec failed is no payload: it must be readable without the codec.
 impl VisitPayloads for Failure {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
-        self.message.visit(payloads);
-        self.details.visit(payloads);
+        if self.kind != FailureKind::PayloadCodec {
+            self.message.visit(payloads);
+            self.details.visit(payloads);
+        }
     }
 }
 
@@ -119,5 +133,99 @@ impl VisitPayloads for Carried {
 impl VisitPayloads for HistoryEntry {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.event.visit(payloads);
+    }
+}
+
+impl VisitPayloads for StartInstance {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.input.visit(payloads);
+    }
+}
+
+impl VisitPayloads for Message {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        match &mut self.body {
+            MessageBody::Start(start) => start.visit(payloads),
+            MessageBody::ActivityFinished { result, .. }
+            | MessageBody::SubOrchestrationFinished { result, .. }
+            | MessageBody::PromiseSettled {
+                resolution: result, ..
+            } => result.visit(payloads),
+            MessageBody::ExternalRaised { data, .. } => data.visit(payloads),
+            MessageBody::Cancel { reason } => reason.visit(payloads),
+            MessageBody::Terminate { failure } => failure.visit(payloads),
+            MessageBody::TimerFired { .. } => {}
+        }
+    }
+}
+
+impl VisitPayloads for OutgoingMessage {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.message.visit(payloads);
+    }
+}
+
+impl VisitPayloads for WorkItem {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.input.visit(payloads);
+    }
+}
+
+impl VisitPayloads for PoisonedWork {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.item.visit(payloads);
+        self.failure.visit(payloads);
+    }
+}
+
+impl VisitPayloads for WorkSettlement {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        match &mut self.result {
+            WorkResult::Finished(result) => result.visit(payloads),
+            WorkResult::Poisoned(failure) => failure.visit(payloads),
+            WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => {}
+        }
+    }
+}
+
+impl VisitPayloads for InstanceStatus {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        match self {
+            Self::Completed { output } => output.visit(payloads),
+            Self::Suspended { failure }
+            | Self::Failed { failure }
+            | Self::Terminated { failure } => failure.visit(payloads),
+            Self::Pending | Self::Running => {}
+        }
+    }
+}
+
+/// Why an instance is blocked stays plain: a node without the key says it too.
+impl VisitPayloads for InstanceUpdate {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.status.visit(payloads);
+        self.custom_status.visit(payloads);
+    }
+}
+
+impl VisitPayloads for NextExecution {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.events.visit(payloads);
+    }
+}
+
+impl VisitPayloads for TurnCommit {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.events.visit(payloads);
+        self.next_execution.visit(payloads);
+        self.new_messages.visit(payloads);
+        self.update.visit(payloads);
+    }
+}
+
+impl VisitPayloads for InstanceRecord {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.status.visit(payloads);
+        self.custom_status.visit(payloads);
     }
 }

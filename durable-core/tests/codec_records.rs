@@ -93,7 +93,6 @@ fn newest_revision(kind: u16) -> u8 {
 fn sort_of(name: &str) -> Sort {
     match name.split('.').next() {
         Some("message") => Sort::Message,
-        Some("work_item") => Sort::WorkItem,
         Some("status") => Sort::Status,
         Some("failure") => Sort::Failure,
         _ => panic!("{name} does not say what it is"),

@@ -2,8 +2,8 @@
 //! byte too long and everything else at its limit, is refused by its own name.
 
 use durable_core::provider::{
-    Claim, CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
-    OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkItem, WorkKey, WorkResult,
+    CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
+    OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkResult,
 };
 use durable_core::{
     ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, LimitError,
@@ -52,12 +52,9 @@ fn raised(message_id: &str, name: &str, data: &str) -> Message {
 fn start(name: &str, version: &str, input: &str) -> Message {
     Message {
         message_id: NAME.into(),
-        body: MessageBody::Start(StartInstance {
-            name: name.into(),
-            version: Some(version.into()),
-            input: input.into(),
-            parent: None,
-        }),
+        body: MessageBody::Start(
+            StartInstance::new(name.into(), input.into()).version(version.into()),
+        ),
     }
 }
 
@@ -66,28 +63,12 @@ fn to(target: &str, message: &Message) -> Result<(), LimitError> {
 }
 
 fn empty_turn() -> TurnCommit {
-    TurnCommit {
-        commit_id: CommitId(1),
-        lease: Lease {
-            instance: NAME.into(),
-            session: SessionId(1),
-            token: 1,
-        },
-        execution_id: ExecutionId::FIRST,
-        expected_last_event_id: EventId::UNASSIGNED,
-        events: Vec::new(),
-        next_execution: None,
-        consumed: Vec::new(),
-        finished_work: Vec::new(),
-        new_work: Vec::new(),
-        cancelled_work: Vec::new(),
-        new_timers: Vec::new(),
-        cancelled_timers: Vec::new(),
-        new_messages: Vec::new(),
-        update: InstanceUpdate::default(),
-        keep_lease: false,
-        claim: Claim::default(),
-    }
+    let lease = Lease {
+        instance: NAME.into(),
+        session: SessionId(1),
+        token: 1,
+    };
+    TurnCommit::new(CommitId(1), lease, ExecutionId::FIRST, EventId::UNASSIGNED)
 }
 
 fn status_set(status: &str) -> HistoryEntry {
@@ -100,21 +81,19 @@ fn status_set(status: &str) -> HistoryEntry {
     }
 }
 
-fn work(name: &str, input: &str, queue: &str) -> WorkItem {
-    WorkItem {
-        key: WorkKey {
-            instance: NAME.into(),
+fn scheduled(name: &str, input: &str, queue: &str) -> HistoryEntry {
+    HistoryEntry {
+        recorded_at_ms: 0,
+        event: Event::ActivityScheduled {
+            event_id: EventId::new(1),
             execution_id: ExecutionId::FIRST,
-            event_id: EventId::new(2),
+            name: name.into(),
+            input: input.into(),
+            options: ActivityOptions {
+                queue: Some(queue.into()),
+                ..ActivityOptions::default()
+            },
         },
-        number: Some(0),
-        name: name.into(),
-        input: input.into(),
-        options: ActivityOptions {
-            queue: Some(queue.into()),
-            ..ActivityOptions::default()
-        },
-        scheduled_at_ms: 0,
     }
 }
 
@@ -180,17 +159,17 @@ fn a_turn_is_measured_in_all_its_parts() {
     let event = check(|turn| turn.events = vec![status_set(PAYLOAD), status_set(LONG_PAYLOAD)]);
     assert_eq!(event, long_payload("custom status"));
     let next = check(|turn| {
-        turn.next_execution = Some(NextExecution {
-            execution_id: ExecutionId::FIRST.next(),
-            events: vec![status_set(LONG_PAYLOAD)],
-        });
+        turn.next_execution = Some(NextExecution::new(
+            ExecutionId::FIRST.next(),
+            vec![status_set(LONG_PAYLOAD)],
+        ));
     });
     assert_eq!(next, long_payload("custom status"));
-    let activity = check(|turn| turn.new_work = vec![work(LONG_NAME, PAYLOAD, NAME)]);
+    let activity = check(|turn| turn.events = vec![scheduled(LONG_NAME, PAYLOAD, NAME)]);
     assert_eq!(activity, long_name("activity"));
-    let input = check(|turn| turn.new_work = vec![work(NAME, LONG_PAYLOAD, NAME)]);
+    let input = check(|turn| turn.events = vec![scheduled(NAME, LONG_PAYLOAD, NAME)]);
     assert_eq!(input, long_payload("input"));
-    let queue = check(|turn| turn.new_work = vec![work(NAME, PAYLOAD, LONG_NAME)]);
+    let queue = check(|turn| turn.events = vec![scheduled(NAME, PAYLOAD, LONG_NAME)]);
     assert_eq!(queue, long_name("queue"));
     let message = check(|turn| {
         turn.new_messages = vec![OutgoingMessage {
@@ -203,29 +182,17 @@ fn a_turn_is_measured_in_all_its_parts() {
 
 #[test]
 fn what_a_turn_says_of_its_instance_is_measured() {
-    let check = |update| {
-        let turn = TurnCommit {
-            update,
-            ..empty_turn()
-        };
+    let check = |change: fn(&mut InstanceUpdate)| {
+        let mut turn = empty_turn();
+        change(&mut turn.update);
         LIMITS.check_turn(&turn)
     };
-    let update = InstanceUpdate::default;
-    let running = InstanceUpdate {
-        running: Some((NAME.into(), LONG_NAME.into())),
-        ..update()
-    };
-    assert_eq!(check(running), long_name("version"));
-    let custom = InstanceUpdate {
-        custom_status: Some(LONG_PAYLOAD.into()),
-        ..update()
-    };
-    assert_eq!(check(custom), long_payload("custom status"));
-    let blocked = InstanceUpdate {
-        blocked: Some(failure(LONG_NAME, PAYLOAD, PAYLOAD)),
-        ..update()
-    };
-    assert_eq!(check(blocked), long_name("failure kind"));
+    let running = check(|update| update.running = Some((NAME.into(), LONG_NAME.into())));
+    assert_eq!(running, long_name("version"));
+    let custom = check(|update| update.custom_status = Some(LONG_PAYLOAD.into()));
+    assert_eq!(custom, long_payload("custom status"));
+    let blocked = check(|update| update.blocked = Some(failure(LONG_NAME, PAYLOAD, PAYLOAD)));
+    assert_eq!(blocked, long_name("failure kind"));
     let release =
         |blocked| LIMITS.check_release(&Release::new(empty_turn().lease).blocked(blocked));
     let accepted = release(failure(NAME, PAYLOAD, PAYLOAD));
@@ -234,18 +201,14 @@ fn what_a_turn_says_of_its_instance_is_measured() {
     assert_eq!(refused, long_payload("failure message"));
     let silent = Release::new(empty_turn().lease);
     assert_eq!(LIMITS.check_release(&silent), Ok(()));
-    let completed = InstanceUpdate {
-        status: Some(InstanceStatus::Completed {
-            output: LONG_PAYLOAD.into(),
-        }),
-        ..update()
-    };
-    assert_eq!(check(completed), long_payload("output"));
-    let failed = InstanceUpdate {
-        status: Some(InstanceStatus::Failed {
-            failure: failure(NAME, LONG_PAYLOAD, PAYLOAD),
-        }),
-        ..update()
-    };
-    assert_eq!(check(failed), long_payload("failure message"));
+    let completed = check(|update| {
+        let output = LONG_PAYLOAD.into();
+        update.status = Some(InstanceStatus::Completed { output });
+    });
+    assert_eq!(completed, long_payload("output"));
+    let failed = check(|update| {
+        let failure = failure(NAME, LONG_PAYLOAD, PAYLOAD);
+        update.status = Some(InstanceStatus::Failed { failure });
+    });
+    assert_eq!(failed, long_payload("failure message"));
 }

@@ -24,12 +24,12 @@ const SETTINGS: [(&str, &str); 4] = [
 
 /// What a server says of itself.
 #[derive(Debug, Default)]
-pub(crate) struct Server {
+pub(crate) struct ServerInfo {
     info: BTreeMap<String, String>,
     config: Option<BTreeMap<String, String>>,
 }
 
-impl Server {
+impl ServerInfo {
     /// Asks a server.
     pub(crate) async fn ask(connection: &mut impl ConnectionLike) -> Result<Self, ProviderError> {
         let info: String = ask(connection, redis::cmd("INFO").arg("everything")).await?;
@@ -46,6 +46,12 @@ impl Server {
                 .ok()
                 .and_then(|value| BTreeMap::from_redis_value(value).ok()),
         })
+    }
+
+    /// The server's time when it was asked.
+    pub(crate) fn time_ms(&self) -> Option<u64> {
+        let micros: u64 = self.info("server_time_usec").parse().ok()?;
+        Some(micros / 1_000)
     }
 
     pub(crate) fn is_cluster(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::codec::{message_bytes, status_bytes, status_kind};
 use crate::error::unexpected;
 use crate::script::{self, Call};
 use crate::store::Store;
-use crate::turn::{invalid, prepare_send, push_start};
+use crate::turn::push_start;
 
 impl Store {
     pub(crate) async fn start(
@@ -21,7 +21,9 @@ impl Store {
     ) -> Result<StartOutcome, ProviderError> {
         self.options.limits.check_message(id, message)?;
         let MessageBody::Start(start) = &message.body else {
-            return invalid(format!("the message that starts `{id}` is no start"));
+            return Err(ProviderError::Invalid {
+                reason: format!("the message that starts `{id}` is no start"),
+            });
         };
         let mut call = Call::new(&script::START, self.partition(id));
         call.instance(id)
@@ -33,7 +35,7 @@ impl Store {
             .push(message.message_id.as_str())
             .push(message_bytes(message)?);
         push_start(&mut call.args, start);
-        let before = self.board.seen();
+        let before = self.wakeups.seen();
         let (status, mut reply) = self.call(&call).await?;
         let execution_id = ExecutionId::new(reply.number()?);
         match status.as_str() {
@@ -56,28 +58,20 @@ impl Store {
 
     pub(crate) async fn send(
         &self,
-        messages: Vec<OutgoingMessage>,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &messages {
-            self.options
-                .limits
-                .check_message(&outgoing.target, &outgoing.message)?;
-            if matches!(outgoing.message.body, MessageBody::Start(_)) {
-                return invalid(format!(
-                    "a start for `{}` is sent as a message",
-                    outgoing.target
-                ));
-            }
+        outgoing: &OutgoingMessage,
+    ) -> Result<SendOutcome, ProviderError> {
+        let OutgoingMessage { target, message } = outgoing;
+        self.options.limits.check_message(target, message)?;
+        if matches!(message.body, MessageBody::Start(_)) {
+            return Err(ProviderError::Invalid {
+                reason: format!("a start for `{target}` is sent as a message"),
+            });
         }
-        let mut outcomes = vec![SendOutcome::Accepted; messages.len()];
-        for (partition, group) in self.by_partition(messages, |outgoing| &outgoing.target) {
-            let call = prepare_send(partition, &group)?;
-            let (_, mut reply) = self.call(&call).await?;
-            for (place, _) in &group {
-                outcomes[*place] = outcome(&reply.text()?)?;
-            }
-        }
-        Ok(outcomes)
+        let mut call = Call::new(&script::SEND, self.partition(target));
+        call.instance(target)
+            .push(message.message_id.as_str())
+            .push(message_bytes(message)?);
+        self.call_for_outcome(&call).await
     }
 
     pub(crate) async fn suspend(
@@ -101,16 +95,16 @@ impl Store {
     ) -> Result<SendOutcome, ProviderError> {
         let mut call = Call::new(&script::SUSPEND, self.partition(id));
         call.instance(id).optional(status);
-        let (status, _) = self.call(&call).await?;
-        outcome(&status)
+        self.call_for_outcome(&call).await
     }
-}
 
-fn outcome(text: &str) -> Result<SendOutcome, ProviderError> {
-    match text {
-        "accepted" => Ok(SendOutcome::Accepted),
-        "unknown" => Ok(SendOutcome::UnknownInstance),
-        "ended" => Ok(SendOutcome::InstanceEnded),
-        other => Err(unexpected(format_args!("`{other}` for an outcome"))),
+    async fn call_for_outcome(&self, call: &Call<'_>) -> Result<SendOutcome, ProviderError> {
+        let (status, _) = self.call(call).await?;
+        match status.as_str() {
+            "ACCEPTED" => Ok(SendOutcome::Accepted),
+            "UNKNOWN" => Ok(SendOutcome::UnknownInstance),
+            "ENDED" => Ok(SendOutcome::InstanceEnded),
+            other => Err(Self::unexpected_status(call, other)),
+        }
     }
 }

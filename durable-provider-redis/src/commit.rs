@@ -1,45 +1,22 @@
 //! Turn commits: prepared, sent, and their answers read.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use durable_core::provider::{CommitOutcome, Committed, Lease, ProviderError, TurnCommit};
 use durable_core::{EventId, ExecutionId};
-use futures::future::join_all;
 
 use crate::error::unexpected;
 use crate::reply::Reply;
 use crate::store::Store;
 use crate::turn;
 
-type Answer = Result<CommitOutcome, ProviderError>;
-
 impl Store {
-    /// Commits turns; answers in their order. Turns of different instances are on their way
-    /// together, in shared calls; the order among those of one instance is kept.
-    pub(crate) async fn commit_all(self: &Arc<Self>, turns: &[TurnCommit]) -> Vec<Answer> {
-        if let [turn] = turns {
-            return vec![self.commit(turn).await];
-        }
-        let mut instances: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (place, turn) in turns.iter().enumerate() {
-            let id = turn.lease.instance.as_str();
-            instances.entry(id).or_default().push(place);
-        }
-        let groups = instances.into_values().map(|places| async move {
-            let mut answers = Vec::with_capacity(places.len());
-            for place in places {
-                answers.push((place, self.commit(&turns[place]).await));
-            }
-            answers
-        });
-        let answers = join_all(groups).await;
-        let mut answers: Vec<(usize, Answer)> = answers.into_iter().flatten().collect();
-        answers.sort_by_key(|(place, _)| *place);
-        answers.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    async fn commit(self: &Arc<Self>, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
+    /// Commits a turn, in a call that it shares with others that are on their way.
+    pub(crate) async fn commit(
+        self: &Arc<Self>,
+        turn: &TurnCommit,
+    ) -> Result<CommitOutcome, ProviderError> {
+        turn.validate(&self.options.limits)?;
         let partition = self.partition(&turn.lease.instance);
         let prepared = turn::prepare(self, partition, turn)?;
         let mut reply = self.commit_together(partition, prepared).await?;
@@ -55,11 +32,11 @@ impl Store {
             "FAILED" => return Err(failed(turn, &reply.text()?)),
             other => return Err(unexpected(format_args!("`{other}` from commit"))),
         };
-        let applied = matches!(
+        let is_applied = matches!(
             outcome,
             CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_)
         );
-        if applied && self.partitions.len() > 1 && self.sends_elsewhere(turn) {
+        if is_applied && self.partitions.len() > 1 && self.sends_elsewhere(turn) {
             self.relay_from(partition).await;
         }
         Ok(outcome)
@@ -70,11 +47,9 @@ impl Store {
         reply: &mut Reply,
         lease: &Lease,
     ) -> Result<Committed, ProviderError> {
-        Ok(Committed {
-            now_ms: reply.number()?,
-            has_messages: reply.flag()?,
-            claimed: self.readable(reply.claimed(lease.session)?).await,
-        })
+        let has_messages = reply.flag()?;
+        let claimed = self.readable(reply.claimed(lease.session)?).await;
+        Ok(Committed::new(has_messages, claimed))
     }
 
     fn sends_elsewhere(&self, turn: &TurnCommit) -> bool {
@@ -86,7 +61,7 @@ impl Store {
 }
 
 /// A command failed inside the turn: for a key that holds something else, or for a reason
-/// that nobody foresaw, after which only a look can tell.
+/// that was not foreseen, after which only a look can tell.
 fn failed(turn: &TurnCommit, error: &str) -> ProviderError {
     let reason = format!("a commit of `{}`: {error}", turn.lease.instance);
     match error.starts_with("WRONGTYPE") {

@@ -64,7 +64,7 @@ impl<Connection: Clone, Maker> Lane<Connection, Maker> {
             .clone()
     }
 
-    /// Puts another connection in the place of this one, unless somebody has.
+    /// Puts another connection in the place of this one, unless another task has.
     fn replace(&self, frozen: u64, connection: Connection) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.0 == frozen {
@@ -135,8 +135,8 @@ impl Nodes {
             .map(|client| client.get_connection_info().clone());
         let mut builder = ClusterClient::builder(infos)
             .retries(0)
-            .connection_timeout(options.connect_bound)
-            .response_timeout(options.response_bound);
+            .connection_timeout(options.connect_timeout)
+            .response_timeout(options.response_timeout);
         if let Some(certificates) = &self.certificates {
             builder = builder.certs(certificates.clone());
         }
@@ -307,8 +307,8 @@ fn client(
 
 fn config(options: &RedisOptions) -> ConnectionManagerConfig {
     ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(options.connect_bound))
-        .set_response_timeout(Some(options.response_bound))
+        .set_connection_timeout(Some(options.connect_timeout))
+        .set_response_timeout(Some(options.response_timeout))
         .set_number_of_retries(2)
         .set_max_delay(Duration::from_millis(500))
 }

@@ -31,48 +31,49 @@ pub(crate) struct PreparedTurn {
     pub(crate) args: Args,
 }
 
-type Answer = Result<Reply, ProviderError>;
+/// What a turn is answered.
+type TurnAnswer = Result<Reply, ProviderError>;
 
 /// The turns of a partition that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    inner: Mutex<Inner>,
+    state: Mutex<GroupState>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    waiting: VecDeque<(PreparedTurn, oneshot::Sender<Answer>)>,
+struct GroupState {
+    waiting: VecDeque<(PreparedTurn, oneshot::Sender<TurnAnswer>)>,
     calls: usize,
 }
 
 impl Group {
-    /// Adds a turn; says whether somebody must send what waits.
-    fn add(&self, turn: PreparedTurn, answer: oneshot::Sender<Answer>) -> bool {
-        let mut inner = self.lock();
-        inner.waiting.push_back((turn, answer));
-        let must_send = inner.calls < CALLS;
-        inner.calls += usize::from(must_send);
+    /// Adds a turn; says whether the caller must send what waits.
+    fn add(&self, turn: PreparedTurn, answer: oneshot::Sender<TurnAnswer>) -> bool {
+        let mut state = self.lock();
+        state.waiting.push_back((turn, answer));
+        let must_send = state.calls < CALLS;
+        state.calls += usize::from(must_send);
         must_send
     }
 
     /// The next turns to send, in their order. With none the call is over.
-    fn next(&self) -> Vec<(PreparedTurn, oneshot::Sender<Answer>)> {
-        let mut inner = self.lock();
+    fn next(&self) -> Vec<(PreparedTurn, oneshot::Sender<TurnAnswer>)> {
+        let mut state = self.lock();
         let mut bytes = 0;
-        let turns = inner.waiting.iter().map(|(turn, _)| turn).take(TURNS);
+        let turns = state.waiting.iter().map(|(turn, _)| turn).take(TURNS);
         let fitting = turns.take_while(|turn| {
             bytes += turn.args.bytes();
             bytes <= BYTES
         });
-        let count = fitting.count().max(1).min(inner.waiting.len());
-        let rest = inner.waiting.split_off(count);
-        let next = mem::replace(&mut inner.waiting, rest);
-        inner.calls -= usize::from(next.is_empty());
+        let count = fitting.count().max(1).min(state.waiting.len());
+        let rest = state.waiting.split_off(count);
+        let next = mem::replace(&mut state.waiting, rest);
+        state.calls -= usize::from(next.is_empty());
         next.into()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, GroupState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,10 +83,10 @@ impl Store {
         self: &Arc<Self>,
         partition: &Partition,
         turn: PreparedTurn,
-    ) -> Answer {
+    ) -> TurnAnswer {
         let (answer, answered) = oneshot::channel();
         if self.groups[partition.number].add(turn, answer) {
-            // A task of its own: whoever asks may go away, and others rely on the call.
+            // A task of its own: the caller may go away, and others rely on the call.
             tokio::spawn(send_waiting(Arc::clone(self), partition.number));
         }
         answered.await.unwrap_or_else(|_| {
@@ -99,19 +100,20 @@ impl Store {
 /// Sends what waits until nothing does.
 async fn send_waiting(store: Arc<Store>, number: usize) {
     loop {
-        let (turns, askers): (Vec<_>, Vec<_>) = store.groups[number].next().into_iter().unzip();
+        let (turns, callers): (Vec<_>, Vec<_>) = store.groups[number].next().into_iter().unzip();
         if turns.is_empty() {
             return;
         }
         let call = together(&store.partitions[number], turns);
-        let mut answers = store.call(&call).await.map(|(_, reply)| reply);
-        for asker in askers {
+        let answers = store.call(&call).await;
+        let mut answers = answers.and_then(|(_, mut reply)| reply.list());
+        for caller in callers {
             let answer = match &mut answers {
                 Ok(reply) => reply.list(),
                 Err(error) => Err(error.clone()),
             };
-            // Whoever asked may be gone.
-            let _ = asker.send(answer);
+            // The caller may be gone.
+            let _ = caller.send(answer);
         }
     }
 }

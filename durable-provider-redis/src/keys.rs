@@ -2,7 +2,7 @@
 //! move a key to another slot, and what a name could contain comes last, so that none can
 //! collide with another key.
 
-use durable_core::provider::WorkKey;
+use durable_core::provider::{SourceEvent, WorkKey};
 use durable_core::{EventId, ExecutionId, InstanceId, Name};
 
 /// The keys that every script declares, in the order of `prelude.lua`.
@@ -42,7 +42,7 @@ impl Partition {
         format!("{}:o", self.tag)
     }
 
-    /// Work that was set aside.
+    /// Dead letters.
     pub(crate) fn poison(&self) -> String {
         format!("{}:p", self.tag)
     }
@@ -88,14 +88,19 @@ pub(crate) fn store_key(prefix: &str) -> String {
     format!("{prefix}:store")
 }
 
-/// Where wake-ups are published.
-pub(crate) fn bell_channel(prefix: &str) -> String {
-    format!("{prefix}:bell")
+/// Where scripts publish what they changed.
+pub(crate) fn change_channel(prefix: &str) -> String {
+    format!("{prefix}:changes")
 }
 
 /// What a queue is called in scripts and wake-ups.
 pub(crate) fn queue_topic(queue: Option<&Name>) -> String {
     queue.map_or_else(|| "w".into(), |name| format!("w:{name}"))
+}
+
+/// The queue that a topic names; `None` is the default queue.
+pub(crate) fn queue_of_topic(topic: &str) -> Option<Name> {
+    topic.strip_prefix("w:").map(Name::from)
 }
 
 /// The partition of an instance: FNV-1a, which never changes.
@@ -121,14 +126,14 @@ fn slot_of(tag: &str) -> u16 {
     crc % 16_384
 }
 
-/// A work key or a timer as it is written: `execution:event`.
-pub(crate) fn call_text(execution_id: ExecutionId, event_id: EventId) -> String {
-    format!("{execution_id}:{event_id}")
+/// The event that scheduled work or a timer, as it is written: `execution:event`.
+pub(crate) fn source_text(source: SourceEvent) -> String {
+    format!("{}:{}", source.execution_id, source.event_id)
 }
 
 /// A work key as it is written: `execution:event:instance`.
 pub(crate) fn work_text(key: &WorkKey) -> String {
-    format!("{}:{}:{}", key.execution_id, key.event_id, key.instance)
+    format!("{}:{}", source_text(key.source()), key.instance)
 }
 
 /// A work key as it was written.
@@ -137,11 +142,10 @@ pub(crate) fn work_key(text: &str) -> Option<WorkKey> {
     let execution_id = ExecutionId::new(parts.next()?.parse().ok()?);
     let event_id = EventId::new(parts.next()?.parse().ok()?);
     let instance = InstanceId::from(parts.next()?);
-    Some(WorkKey {
+    Some(WorkKey::new(
         instance,
-        execution_id,
-        event_id,
-    })
+        SourceEvent::new(execution_id, event_id),
+    ))
 }
 
 #[cfg(test)]
@@ -183,15 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn work_keys_survive() {
+    fn work_keys_and_queues_survive() {
+        let source = SourceEvent::new(ExecutionId::new(3), EventId::new(12));
         for name in HOSTILE {
-            let key = WorkKey {
-                instance: name.into(),
-                execution_id: ExecutionId::new(3),
-                event_id: EventId::new(12),
-            };
+            let key = WorkKey::new(name.into(), source);
             assert_eq!(work_key(&work_text(&key)), Some(key));
+            let queue = Some(Name::from(name));
+            assert_eq!(queue_of_topic(&queue_topic(queue.as_ref())), queue);
         }
+        assert_eq!(queue_of_topic(&queue_topic(None)), None);
     }
 
     #[test]

@@ -7,10 +7,7 @@
 //! use durable_provider_redis::{RedisOptions, RedisProvider};
 //!
 //! # async fn example() -> Result<(), durable_core::provider::ProviderError> {
-//! let options = RedisOptions {
-//!     prefix: "orders".into(),
-//!     ..RedisOptions::default()
-//! };
+//! let options = RedisOptions::default().prefix("orders");
 //! let url = "rediss://orders:secret@redis.example.com:6380";
 //! let provider = RedisProvider::open_with(&[url], options).await?;
 //! # drop(provider);
@@ -30,15 +27,18 @@
 //!   [`RedisOptions::wait_replicas`] waits for it, and a write that too few replicas have is
 //!   [`Unknown`](durable_core::provider::ProviderError::Unknown).
 //! - **One script per commit.** A turn is one run of a Lua script (which several turns share
-//!   when many are on their way) that checks everything before it writes anything: lease and session, tail of the history (an entry's id in its stream is
-//!   its event id, so the server itself refuses a second one), commit id. Every key is
-//!   declared, so a cluster may move slots while nodes work.
-//! - **The server's clock.** Leases and timers go by it; what nodes believe about the time
-//!   does not matter. Let it be slewed, not stepped: a step forward ends sessions early and
-//!   fires timers early by as much, a step back makes them late. Nothing is lost or done
-//!   twice by either: whoever lost a lease is fenced.
-//! - **Sessions.** A node that is silent for its heartbeat bound loses what it holds, and
-//!   whoever asks next takes over. It can then neither commit nor settle work.
+//!   when many are on their way) that checks everything before it writes anything: lease and
+//!   session, tail of the history (an entry's id in its stream is its event id, so the server
+//!   itself refuses a second one), commit id. Every key is declared, so a cluster may move
+//!   slots while nodes work.
+//! - **The server's clock.** Leases and timers go by it; the clocks of nodes do not matter. A
+//!   handle estimates it from the server's answers
+//!   ([`now_ms`](durable_core::provider::Provider::now_ms)). Let it be slewed, not stepped: a
+//!   step forward ends sessions early and fires timers early by as much, a step back makes them
+//!   late. Nothing is lost or done twice by either: a node that lost a lease is fenced.
+//!   [`RedisProvider::open_with_clock`] gives a store another clock, for tests in virtual time.
+//! - **Sessions.** A node that is silent for its session timeout loses what it holds, and the
+//!   node that asks next claims it. The silent one can then neither commit nor settle work.
 //! - **Wake-ups.** Scripts publish what they changed, and each process listens on one
 //!   connection of its own. What was not heard is found within
 //!   [`RedisOptions::poll_interval`], which is also about how often an idle node asks at all.
@@ -50,7 +50,7 @@
 //! A store is split into partitions; all of an instance is in one of them, with one hash tag.
 //! A plain server has one by default, a cluster 32. The number is fixed when the store is
 //! created. A message to another partition is written to an outbox in the sender's commit
-//! and delivered once, in order, by whichever node comes first. A commit claims work of its
+//! and delivered once, in order, by the node that comes first. A commit claims work of its
 //! own partition only; [`fetch_work`](durable_core::provider::Provider::fetch_work) looks at
 //! all of them, oldest first. While a slot migrates, its partition stands still: calls for it
 //! wait, and after two seconds they are
@@ -65,7 +65,7 @@
 //! It needs these rights (for the prefix `orders`); without `CONFIG GET` the strict mode has to refuse:
 //!
 //! ```text
-//! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:bell
+//! ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels &orders:changes
 //!     -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time
 //!     -@dangerous +info +config|get +cluster|slots
 //! ```
@@ -87,13 +87,14 @@
 //! The crate depends on the core only, never on the runtime or on another provider.
 
 mod check;
+mod claim_instances;
 mod client;
+mod clock;
 mod codec;
 mod commit;
 mod connection;
 mod error;
 mod group;
-mod handout;
 mod keys;
 mod listener;
 mod opening;
@@ -113,6 +114,6 @@ mod turn;
 mod wake;
 mod work;
 
-pub use options::{ClockSource, Durability, RedisOptions};
+pub use options::{Durability, RedisOptions};
 pub use provider::RedisProvider;
 pub use tls::{RedisIdentity, RedisTls};

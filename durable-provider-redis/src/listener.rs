@@ -21,18 +21,18 @@ pub(crate) async fn serve(store: Arc<Store>, ready: oneshot::Sender<()>) {
     let mut pause = PAUSE;
     let mut node = 0;
     loop {
-        let bound = store.options.connect_bound;
+        let bound = store.options.connect_timeout;
         match tokio::time::timeout(bound, connect(&store, node)).await {
             Ok(Ok((mut sink, mut messages))) => {
-                store.board.note_everything();
+                store.wakeups.note_everything();
                 if let Some(ready) = ready.take() {
-                    // Whoever opens the store may be gone.
+                    // The caller that opens the store may be gone.
                     let _ = ready.send(());
                 }
                 pause = PAUSE;
                 while let Some(message) = next(&store, &mut sink, &mut messages).await {
-                    let bells = String::from_utf8_lossy(message.get_payload_bytes());
-                    store.board.note(&bells);
+                    let published = String::from_utf8_lossy(message.get_payload_bytes());
+                    store.wakeups.note_published(&published);
                 }
             }
             Ok(Err(error)) => {

@@ -4,19 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use durable_core::provider::ProviderError;
+use durable_core::provider::{Clock, ProviderError, SystemClock};
 use redis::Value;
 use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use crate::check::Server;
+use crate::check::ServerInfo;
+use crate::clock::HandleTime;
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect};
 use crate::keys::store_key;
 use crate::options::RedisOptions;
 use crate::store::Store;
-use crate::wake::Board;
 use crate::{listener, relay};
 
 /// The format of what is stored; raised when older releases could not read it.
@@ -53,11 +53,16 @@ impl Backend {
         urls: &[&str],
         options: RedisOptions,
         missing: Missing,
+        clock: Option<Arc<dyn Clock>>,
     ) -> Result<Self, ProviderError> {
         check_options(&options)?;
         let nodes = Nodes::new(urls, &options)?;
         let (_, mut first) = nodes.any(&options).await?;
-        let server = Server::ask(&mut first).await?;
+        let server = ServerInfo::ask(&mut first).await?;
+        let time = match clock {
+            Some(clock) => HandleTime::of_clock(clock),
+            None => HandleTime::of_server(server.time_ms().unwrap_or_else(|| SystemClock.now_ms())),
+        };
         server.check(&options)?;
         let is_cluster = server.is_cluster();
         let link = nodes.link(is_cluster, &options).await?;
@@ -68,8 +73,7 @@ impl Backend {
             record_store(&link, is_cluster, &options).await?;
         }
         let partitions = recorded_partitions(&link, &options).await?;
-        let board = Arc::new(Board::default());
-        let store = Arc::new(Store::new(nodes, link, partitions, options, board));
+        let store = Arc::new(Store::new(nodes, link, partitions, options, time));
         let (ready, is_ready) = oneshot::channel();
         let mut tasks =
             vec![tokio::spawn(listener::serve(Arc::clone(&store), ready)).abort_handle()];
@@ -77,8 +81,8 @@ impl Backend {
             tasks.push(tokio::spawn(relay::serve(Arc::clone(&store))).abort_handle());
         }
         let backend = Self { store, tasks };
-        // What is not heard yet is found by looking; so being deaf for a while is no error.
-        let bound = backend.store.options.connect_bound;
+        // What is not heard yet is found by polling: a listener that connects late is no error.
+        let bound = backend.store.options.connect_timeout;
         let _ = tokio::time::timeout(bound, is_ready).await;
         Ok(backend)
     }
@@ -128,7 +132,7 @@ async fn check_primaries(
             host: host.to_owned(),
             port: port.parse().unwrap_or(0),
         };
-        let server = Server::ask(&mut node).await?;
+        let server = ServerInfo::ask(&mut node).await?;
         server.check(options).map_err(|error| match error {
             ProviderError::Unusable { reason } => ProviderError::Unusable {
                 reason: format!("{address}: {reason}"),

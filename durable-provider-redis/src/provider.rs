@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
-    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
-    WorkKey, WorkLease, WorkSettlement,
+    Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse,
+    InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage,
+    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome, TurnCommit,
+    WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
-use tokio::sync::Notify;
 
 use crate::opening::{Backend, Missing};
 use crate::options::RedisOptions;
@@ -28,8 +27,8 @@ use crate::store::Store;
 ///
 /// # async fn example() -> Result<(), durable_core::provider::ProviderError> {
 /// let provider = RedisProvider::open("redis://127.0.0.1:6379").await?;
-/// let session = provider.open_session(SessionOptions::default(), 0).await?;
-/// let ready = provider.fetch_instances(session, 10, 0).await?;
+/// let session = provider.open_session(SessionOptions::default()).await?;
+/// let ready = provider.fetch_instances(session, 10).await?;
 /// assert_eq!(ready.instances, []);
 /// # Ok(())
 /// # }
@@ -45,26 +44,67 @@ impl RedisProvider {
     ///
     /// The address is `redis://`, `rediss://` (TLS) or `unix://`, with user and password if
     /// the server wants them: `rediss://orders:secret@redis.example.com:6380`.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unusable`](ProviderError::Unusable) if the address or the options make no sense,
+    ///   the server refuses this user or this release cannot use the server or its store, or,
+    ///   with [`Durability::Strict`](crate::Durability::Strict), the server may lose what it
+    ///   acknowledges.
+    /// - [`Unavailable`](ProviderError::Unavailable) if the server cannot be reached now.
+    /// - [`Unknown`](ProviderError::Unknown) if it may or may not have created the store;
+    ///   opening it again is safe.
     pub async fn open(url: &str) -> Result<Self, ProviderError> {
         Self::open_with(&[url], RedisOptions::default()).await
     }
 
     /// As [`open`](Self::open), with these options. Of a cluster give several nodes: one
     /// that answers is enough.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
     pub async fn open_with(urls: &[&str], options: RedisOptions) -> Result<Self, ProviderError> {
-        let backend = Backend::open(urls, options, Missing::IsCreated).await?;
-        let backend = Arc::new(backend);
-        Ok(Self { backend })
+        Self::open_backend(urls, options, Missing::IsCreated, None).await
     }
 
-    /// As [`open_with`](Self::open_with), where a store that is not there is
-    /// [`Unusable`](ProviderError::Unusable) and is not created: for looking into a store,
-    /// where a wrong address or prefix should not show as an empty one.
+    /// As [`open_with`](Self::open_with), where this clock decides what is due instead of the
+    /// server's: for tests in virtual time. All handles on the store must be opened with the
+    /// same clock.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub async fn open_with_clock(
+        urls: &[&str],
+        options: RedisOptions,
+        clock: impl Clock,
+    ) -> Result<Self, ProviderError> {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        Self::open_backend(urls, options, Missing::IsCreated, Some(clock)).await
+    }
+
+    /// As [`open_with`](Self::open_with), where a store that is not there is not created: for
+    /// looking into a store, where a wrong address or prefix should not show as an empty one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), and [`Unusable`](ProviderError::Unusable) if there is no
+    /// such store.
     pub async fn open_existing(
         urls: &[&str],
         options: RedisOptions,
     ) -> Result<Self, ProviderError> {
-        let backend = Backend::open(urls, options, Missing::IsAnError).await?;
+        Self::open_backend(urls, options, Missing::IsAnError, None).await
+    }
+
+    async fn open_backend(
+        urls: &[&str],
+        options: RedisOptions,
+        missing: Missing,
+        clock: Option<Arc<dyn Clock>>,
+    ) -> Result<Self, ProviderError> {
+        let backend = Backend::open(urls, options, missing, clock).await?;
         let backend = Arc::new(backend);
         Ok(Self { backend })
     }
@@ -77,52 +117,43 @@ impl RedisProvider {
     fn store(&self) -> &Store {
         &self.backend.store
     }
-
-    fn at(&self, now_ms: u64) -> &Store {
-        self.backend.store.saw(now_ms);
-        &self.backend.store
-    }
 }
 
 #[async_trait]
 impl Provider for RedisProvider {
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
-        self.at(now_ms).open_session(&options).await
+    /// The server's time, estimated from its answers, or that of the clock that the store was
+    /// opened with.
+    fn now_ms(&self) -> u64 {
+        self.store().time.now_ms()
     }
 
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError> {
-        self.at(now_ms).heartbeat(session).await
+    async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
+        self.store().open_session(&options).await
     }
 
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
-        self.at(now_ms).close_session(session).await
+    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+        self.store().heartbeat(session).await
+    }
+
+    async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
+        self.store().close_session(session).await
     }
 
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        self.at(now_ms).fetch_instances(session, max).await
+        self.store().fetch_instances(session, max).await
     }
 
-    /// Turns share calls, and the server's sync, with others that are on their way; those of
-    /// one instance follow each other.
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        self.backend.store.commit_all(&turns).await
+    /// A turn shares its call, and the server's sync, with others that are on their way.
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        self.backend.store.commit(&turn).await
     }
 
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        self.at(now_ms).release(releases).await
+    async fn release(&self, releases: Vec<Release>) -> Result<(), ProviderError> {
+        self.store().release(releases).await
     }
 
     async fn fetch_work(
@@ -130,30 +161,27 @@ impl Provider for RedisProvider {
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
-        now_ms: u64,
     ) -> Result<WorkBatch, ProviderError> {
-        self.at(now_ms).fetch_work(session, queues, max).await
+        self.store().fetch_work(session, queues, max).await
     }
 
     async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        self.at(now_ms).settle_work(settlements).await
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        self.store().settle_work(&settlement).await
     }
 
     async fn heartbeat_work(
         &self,
         lease: &WorkLease,
         details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError> {
-        self.at(now_ms).heartbeat_work(lease, &details).await
+    ) -> Result<HeartbeatOutcome, ProviderError> {
+        self.store().heartbeat_work(lease, &details).await
     }
 
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        self.at(now_ms).fire_timers(max).await
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        self.store().fire_timers(max).await
     }
 
     async fn start(
@@ -161,34 +189,24 @@ impl Provider for RedisProvider {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        self.at(now_ms).start(instance, &message, reuse).await
+        self.store().start(instance, &message, reuse).await
     }
 
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        self.at(now_ms).send(messages).await
+    async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        self.store().send(&message).await
     }
 
     async fn suspend(
         &self,
         instance: &InstanceId,
         reason: Failure,
-        now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
-        self.at(now_ms).suspend(instance, reason).await
+        self.store().suspend(instance, reason).await
     }
 
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        self.at(now_ms).resume(instance).await
+    async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError> {
+        self.store().resume(instance).await
     }
 
     async fn instance(
@@ -243,8 +261,8 @@ impl Provider for RedisProvider {
         self.store().poisoned(after, max).await
     }
 
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        self.at(now_ms).purge(purge).await
+    async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
+        self.store().purge(purge).await
     }
 
     /// What was published is heard at once; what was not is found within
@@ -253,16 +271,12 @@ impl Provider for RedisProvider {
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
         let store = self.store();
-        let bell = Arc::new(Notify::new());
-        let look = store.board.look_or_leave_bell(session, topic, seen, &bell);
-        if let Some(seen) = look? {
-            return Ok(seen);
-        }
-        // By the bell or by the clock: the caller looks again either way.
-        let _ = tokio::time::timeout(store.options.poll_interval, bell.notified()).await;
-        Ok(store.board.seen())
+        let wait = store.wakeups.wait_for_change(session, topic, since);
+        let waited = tokio::time::timeout(store.options.poll_interval, wait).await;
+        // After the poll interval the caller looks again, whether it was told or not.
+        waited.unwrap_or_else(|_| Ok(store.wakeups.seen()))
     }
 }

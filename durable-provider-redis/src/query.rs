@@ -81,10 +81,10 @@ impl Store {
         let has_more = matching.len() > max;
         matching.truncate(max);
         let last = matching.last().map(|record| &record.instance).or(after);
-        Ok(InstancePage {
-            next: last.cloned().filter(|_| has_more),
-            instances: matching,
-        })
+        let mut page = InstancePage::default();
+        page.next = last.cloned().filter(|_| has_more);
+        page.instances = matching;
+        Ok(page)
     }
 
     /// The next ids of all partitions, in order, none left out.
@@ -133,10 +133,7 @@ impl Store {
                 Some((stream_id, _)) => event_id_of(stream_id)?,
                 None => EventId::UNASSIGNED,
             };
-            Ok(ExecutionRecord {
-                execution_id,
-                last_event_id,
-            })
+            Ok(ExecutionRecord::new(execution_id, last_event_id))
         });
         try_join_all(tails).await
     }
@@ -157,10 +154,8 @@ impl Store {
         let max = max.min(LARGEST_PAGE);
         command.arg("COUNT").arg(max + 1);
         let stored: Vec<EntryOfStream> = self.read(&command).await?;
-        let mut page = HistoryPage {
-            has_more: stored.len() > max,
-            entries: Vec::new(),
-        };
+        let mut page = HistoryPage::default();
+        page.has_more = stored.len() > max;
         let mut expected = after.next();
         for (stream_id, fields) in stored.iter().take(max) {
             let entry = stored_entry(id, execution_id, expected, stream_id, fields)?;
@@ -192,14 +187,13 @@ impl Store {
             let message = message_of(what, bytes)?;
             Ok(InboxMessage { seq, message })
         });
-        Ok(InboxPage {
-            messages: messages.collect::<Result<_, ProviderError>>()?,
-            has_more: stored.len() > max,
-        })
+        let mut page = InboxPage::default();
+        page.messages = messages.collect::<Result<_, ProviderError>>()?;
+        page.has_more = stored.len() > max;
+        Ok(page)
     }
 
-    /// Work that was set aside is little: all its keys are read and sorted, and the items of
-    /// one page.
+    /// Dead letters are few: all their keys are read and sorted, and the items of one page.
     pub(crate) async fn poisoned(
         &self,
         after: Option<&WorkKey>,
@@ -221,13 +215,13 @@ impl Store {
         let has_more = keys.len() > max;
         keys.truncate(max);
         let work = try_join_all(keys.iter().map(|key| self.poisoned_work(key))).await?;
-        Ok(PoisonedPage {
-            next: keys.last().or(after).cloned().filter(|_| has_more),
-            work: work.into_iter().flatten().collect(),
-        })
+        let mut page = PoisonedPage::default();
+        page.next = keys.last().or(after).cloned().filter(|_| has_more);
+        page.work = work.into_iter().flatten().collect();
+        Ok(page)
     }
 
-    /// A work item that was set aside; none if its instance was purged since.
+    /// A dead letter; none if its instance was purged since.
     async fn poisoned_work(&self, key: &WorkKey) -> Result<Option<PoisonedWork>, ProviderError> {
         let name = work_text(key);
         let mut command = redis::cmd("HMGET");
@@ -237,11 +231,10 @@ impl Store {
         let (Some(item), Some(failure)) = found else {
             return Ok(None);
         };
-        let what = format!("poisoned work {name}");
-        Ok(Some(PoisonedWork {
-            item: item_of(&what, &item)?,
-            failure: failure_of(&what, &failure)?,
-        }))
+        let what = format!("dead letter {name}");
+        let item = item_of(&what, key, &item)?;
+        let failure = failure_of(&what, &failure)?;
+        Ok(Some(PoisonedWork::new(item, failure)))
     }
 
     /// The tail of an execution, if it is the current one.

@@ -48,22 +48,20 @@ struct Fields<'a> {
 impl Fields<'_> {
     fn record(&mut self) -> Result<Record, ProviderError> {
         let execution_id = ExecutionId::new(self.number("ex")?);
-        let instance = InstanceRecord {
-            instance: self.id.clone(),
-            execution_id,
-            name: self.needed("nm")?.into(),
-            version: self.text("vr")?.map(Into::into),
-            status: self.status()?,
-            blocked: match self.take("bl") {
-                Some(bytes) => Some(failure_of(format_args!("`{}`", self.id), &bytes)?),
-                None => None,
-            },
-            custom_status: self.text("cu")?.map(Into::into),
-            parent: self.parent()?,
-            last_event_id: EventId::new(self.number("le")?),
-            created_at_ms: self.number("ca")?,
-            updated_at_ms: self.number("ua")?,
+        let name = self.needed("nm")?.into();
+        let created_at_ms = self.number("ca")?;
+        let mut instance =
+            InstanceRecord::pending(self.id.clone(), execution_id, name, created_at_ms);
+        instance.version = self.text("vr")?.map(Into::into);
+        instance.status = self.status()?;
+        instance.blocked = match self.take("bl") {
+            Some(bytes) => Some(failure_of(format_args!("`{}`", self.id), &bytes)?),
+            None => None,
         };
+        instance.custom_status = self.text("cu")?.map(Into::into);
+        instance.parent = self.parent()?;
+        instance.last_event_id = EventId::new(self.number("le")?);
+        instance.updated_at_ms = self.number("ua")?;
         Ok(Record {
             instance,
             first_execution: self.number("fx")?,

@@ -1,7 +1,7 @@
 //! Messages to other partitions: out of the sender's outbox, in order, into the receiver's
 //! inbox.
 //!
-//! They are delivered at least once, by whichever node comes first; the receiving partition
+//! They are delivered at least once, by the node that comes first; the receiving partition
 //! remembers the last number of each sender and drops what it had. An entry leaves the
 //! outbox only when it was delivered.
 
@@ -23,7 +23,7 @@ use crate::turn::{declare_targets, push_message};
 const TOGETHER: usize = 100;
 
 /// A message on its way.
-struct Entry {
+struct OutboxEntry {
     stream_id: String,
     number: u64,
     target: String,
@@ -51,7 +51,7 @@ impl Store {
                 return Ok(());
             };
             from = format!("({last}");
-            let mut groups: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
+            let mut groups: BTreeMap<usize, Vec<OutboxEntry>> = BTreeMap::new();
             for (stream_id, fields) in stored {
                 match read_entry(stream_id, &fields) {
                     Ok((partition, entry)) => groups.entry(partition).or_default().push(entry),
@@ -72,7 +72,7 @@ impl Store {
         &self,
         source: &Partition,
         target: usize,
-        entries: &[Entry],
+        entries: &[OutboxEntry],
     ) -> Result<(), ProviderError> {
         let partition = self.partitions.get(target);
         let partition = partition.ok_or_else(|| unexpected("a partition that is not there"))?;
@@ -99,7 +99,7 @@ impl Store {
 fn read_entry(
     stream_id: String,
     fields: &BTreeMap<String, Vec<u8>>,
-) -> Result<(usize, Entry), ProviderError> {
+) -> Result<(usize, OutboxEntry), ProviderError> {
     let text = |name: &str| {
         let value = fields.get(name).cloned().unwrap_or_default();
         String::from_utf8(value).map_err(unexpected)
@@ -110,7 +110,7 @@ fn read_entry(
     let target = text("t")?;
     let bytes = fields.get("m").map(Vec::as_slice).unwrap_or_default();
     let message = message_of(format_args!("a message to `{target}`"), bytes)?;
-    let entry = Entry {
+    let entry = OutboxEntry {
         stream_id,
         number,
         target,
@@ -119,13 +119,13 @@ fn read_entry(
     Ok((partition, entry))
 }
 
-/// Delivers what crashed senders left, and looks again whenever an outbox rings.
+/// Delivers what crashed senders left, and looks again whenever an outbox has messages.
 pub(crate) async fn serve(store: Arc<Store>) {
     loop {
         let sources = store.partitions.iter();
         join_all(sources.map(|source| store.relay_from(source))).await;
-        // In time or by the bell: either way it looks.
-        let bell = store.board.outbox.notified();
-        let _ = tokio::time::timeout(store.options.poll_interval, bell).await;
+        // Notified or by the poll interval: it looks either way.
+        let notified = store.wakeups.outbox.notified();
+        let _ = tokio::time::timeout(store.options.poll_interval, notified).await;
     }
 }

@@ -4,21 +4,19 @@ use std::str::FromStr;
 use std::vec;
 
 use durable_core::InstanceId;
-use durable_core::provider::{ClaimedWork, ProviderError, SessionId, WorkLease};
+use durable_core::provider::{ClaimedWork, ProviderError, SessionId};
 use redis::Value;
 
 use crate::codec::item_of;
 use crate::error::unexpected;
 use crate::keys::work_key;
 
-type Read<T> = Result<T, ProviderError>;
-
 /// The rest of an answer.
 #[derive(Debug)]
 pub(crate) struct Reply(vec::IntoIter<Value>);
 
 impl Reply {
-    pub(crate) fn new(value: Value) -> Read<Self> {
+    pub(crate) fn new(value: Value) -> Result<Self, ProviderError> {
         match value {
             Value::Array(values) => Ok(Self(values.into_iter())),
             other => Err(unexpected(format_args!("{} for a list", sort_of(&other)))),
@@ -29,7 +27,7 @@ impl Reply {
         self.0.len() == 0
     }
 
-    pub(crate) fn bytes(&mut self) -> Read<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, ProviderError> {
         match self.0.next() {
             Some(Value::BulkString(bytes)) => Ok(bytes),
             other => Err(unexpected(format_args!(
@@ -39,18 +37,18 @@ impl Reply {
         }
     }
 
-    pub(crate) fn text(&mut self) -> Read<String> {
+    pub(crate) fn text(&mut self) -> Result<String, ProviderError> {
         String::from_utf8(self.bytes()?).map_err(unexpected)
     }
 
-    pub(crate) fn number<T: FromStr>(&mut self) -> Read<T> {
+    pub(crate) fn number<T: FromStr>(&mut self) -> Result<T, ProviderError> {
         let text = self.text()?;
         text.parse()
             .map_err(|_| unexpected(format_args!("`{text}` for a number")))
     }
 
     /// A time, or nothing as an empty text. What no clock ever shows is the end of time.
-    pub(crate) fn maybe_time(&mut self) -> Read<Option<u64>> {
+    pub(crate) fn maybe_time(&mut self) -> Result<Option<u64>, ProviderError> {
         let text = self.text()?;
         match text.as_str() {
             "" => Ok(None),
@@ -61,17 +59,17 @@ impl Reply {
         }
     }
 
-    pub(crate) fn flag(&mut self) -> Read<bool> {
+    pub(crate) fn flag(&mut self) -> Result<bool, ProviderError> {
         Ok(self.bytes()? == b"1")
     }
 
     /// `+value` or `-`.
-    pub(crate) fn optional_text(&mut self) -> Read<Option<String>> {
+    pub(crate) fn optional_text(&mut self) -> Result<Option<String>, ProviderError> {
         let text = self.text()?;
         Ok(text.strip_prefix('+').map(str::to_owned))
     }
 
-    pub(crate) fn list(&mut self) -> Read<Self> {
+    pub(crate) fn list(&mut self) -> Result<Self, ProviderError> {
         match self.0.next() {
             Some(value) => Self::new(value),
             None => Err(unexpected("nothing for a list")),
@@ -79,37 +77,33 @@ impl Reply {
     }
 
     /// Work that was claimed by this session, and what of it cannot be read.
-    pub(crate) fn claimed(&mut self, session: SessionId) -> Read<Claimed> {
+    pub(crate) fn claimed(&mut self, session: SessionId) -> Result<Claimed, ProviderError> {
         let mut claimed = Claimed::default();
         while !self.is_empty() {
-            let key = self.text()?;
-            let lease = WorkLease {
-                key: work_key(&key).ok_or_else(|| unexpected("a work key"))?,
-                session,
-                token: self.number()?,
-            };
-            let (attempt, crashes) = (self.number()?, self.number()?);
+            let text = self.text()?;
+            let key = work_key(&text).ok_or_else(|| unexpected("a work key"))?;
+            let (token, attempt, crashes) = (self.number()?, self.number()?, self.number()?);
             let heartbeat = self.optional_text()?.map(Into::into);
-            match item_of(format_args!("work item {key}"), &self.bytes()?) {
-                Ok(item) => claimed.work.push(ClaimedWork {
-                    lease,
-                    item,
-                    attempt,
-                    crashes,
-                    heartbeat,
-                }),
-                Err(error) => claimed.damaged.push((lease.key.instance, error)),
+            match item_of(format_args!("work item {text}"), &key, &self.bytes()?) {
+                Ok(item) => {
+                    let mut work = ClaimedWork::new(item, session, token);
+                    work.attempt = attempt;
+                    work.crashes = crashes;
+                    work.heartbeat = heartbeat;
+                    claimed.work.push(work);
+                }
+                Err(error) => claimed.damaged.push((key.instance, error)),
             }
         }
         Ok(claimed)
     }
 }
 
-/// Work in a session's hands.
+/// Work that a session has claimed.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed {
     pub(crate) work: Vec<ClaimedWork>,
-    /// Items that cannot be read stay in the session's hands; their instances are to be
+    /// Items that cannot be read stay leased to the session; their instances are to be
     /// stopped.
     pub(crate) damaged: Vec<(InstanceId, ProviderError)>,
 }

@@ -60,7 +60,7 @@ scripts! {
     RELEASE "release" Writes " flags=allow-oom";
     PEEK_WORK "peek_work" Reads " flags=allow-oom";
     CLAIM_WORK "claim_work" Writes "";
-    WORK_QUEUES "work_queues" Reads " flags=allow-oom";
+    WORK_QUEUE "work_queue" Reads " flags=allow-oom";
     SETTLE "settle" Writes "";
     HEARTBEAT_WORK "heartbeat_work" Writes "";
     PEEK_TIMERS "peek_timers" Reads " flags=allow-oom";

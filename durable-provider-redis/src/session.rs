@@ -12,20 +12,20 @@ use crate::store::Store;
 
 /// How much of a late session is freed in one step.
 const SWEEP_TOGETHER: usize = 200;
-/// Longer than any session lives, and far below what a script counts exactly.
-const LONGEST_BOUND_MS: u64 = 1 << 50;
+/// Longer than any session lives, in milliseconds, and far below what a script counts exactly.
+const MAX_SESSION_TIMEOUT_MS: u64 = 1 << 50;
 
 impl Store {
     pub(crate) async fn open_session(
         &self,
         options: &SessionOptions,
     ) -> Result<SessionId, ProviderError> {
-        let bound_ms = options.session_timeout_ms.min(LONGEST_BOUND_MS);
+        let timeout_ms = options.session_timeout_ms.min(MAX_SESSION_TIMEOUT_MS);
         let call = |partition, session: Option<SessionId>| {
             let mut call = Call::new(&script::OPEN_SESSION, partition);
             let id = session.map(|session| session.0.to_string());
             let args = call.args.optional(id);
-            args.number(bound_ms).push(&options.node);
+            args.number(timeout_ms).push(&options.node);
             call
         };
         let (_, mut reply) = self.call(&call(&self.partitions[0], None)).await?;
@@ -47,9 +47,9 @@ impl Store {
         };
         let mut report = SessionReport::default();
         for (_, mut reply) in self.call_everywhere(Some(session), beat).await? {
-            report.now_ms = report.now_ms.max(reply.number()?);
-            while !reply.is_empty() {
-                let key = work_key(&reply.text()?).ok_or_else(|| unexpected("a work key"))?;
+            let mut cancelled = reply.list()?;
+            while !cancelled.is_empty() {
+                let key = work_key(&cancelled.text()?).ok_or_else(|| unexpected("a work key"))?;
                 report.cancelled_work.push(key);
             }
         }
@@ -63,7 +63,7 @@ impl Store {
             self.call(&call).await?;
             self.sweep(partition).await?;
         }
-        self.board.note_end(session);
+        self.wakeups.note_end(session);
         Ok(())
     }
 

@@ -1,21 +1,21 @@
 //! The store: partitions, connections, and calls of scripts in them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use durable_core::InstanceId;
 use durable_core::provider::{ProviderError, SessionId};
 use futures::future::join_all;
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
+use crate::clock::HandleTime;
 use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect, unexpected};
 use crate::group::Group;
-use crate::keys::{Partition, bell_channel, partition_of};
-use crate::options::{ClockSource, RedisOptions};
+use crate::keys::{Partition, change_channel, partition_of};
+use crate::options::RedisOptions;
 use crate::reply::Reply;
 use crate::script::Call;
-use crate::wake::Board;
+use crate::wake::Wakeups;
 
 /// What all handles on a store share.
 #[derive(Debug)]
@@ -26,14 +26,13 @@ pub(crate) struct Store {
     /// Turns that wait, for each partition.
     pub(crate) groups: Vec<Group>,
     pub(crate) options: RedisOptions,
-    pub(crate) board: Arc<Board>,
+    pub(crate) wakeups: Wakeups,
+    pub(crate) time: HandleTime,
     pub(crate) channel: String,
-    /// The latest time of the caller's, where the store goes by it.
-    latest_ms: AtomicU64,
 }
 
-/// What a script says first.
-pub(crate) type Answer = (String, Reply);
+/// The status that a script answers with, and the rest of its answer.
+pub(crate) type ScriptAnswer = (String, Reply);
 
 impl Store {
     pub(crate) fn new(
@@ -41,7 +40,7 @@ impl Store {
         link: Link,
         partitions: usize,
         options: RedisOptions,
-        board: Arc<Board>,
+        time: HandleTime,
     ) -> Self {
         let partition = |number| Partition::new(&options.prefix, number);
         Self {
@@ -49,10 +48,10 @@ impl Store {
             link,
             partitions: (0..partitions).map(partition).collect(),
             groups: (0..partitions).map(|_| Group::default()).collect(),
-            channel: bell_channel(&options.prefix),
+            channel: change_channel(&options.prefix),
             options,
-            board,
-            latest_ms: AtomicU64::new(0),
+            wakeups: Wakeups::default(),
+            time,
         }
     }
 
@@ -61,13 +60,8 @@ impl Store {
         &self.partitions[partition_of(id, self.partitions.len())]
     }
 
-    /// Remembers the caller's time.
-    pub(crate) fn saw(&self, now_ms: u64) {
-        self.latest_ms.fetch_max(now_ms, Ordering::Relaxed);
-    }
-
     /// Calls a script. If a session is late, its holdings are freed first.
-    pub(crate) async fn call(&self, call: &Call<'_>) -> Result<Answer, ProviderError> {
+    pub(crate) async fn call(&self, call: &Call<'_>) -> Result<ScriptAnswer, ProviderError> {
         loop {
             let (status, reply) = self.call_once(call).await?;
             if status != "LATE" {
@@ -85,20 +79,18 @@ impl Store {
     ) -> Result<Reply, ProviderError> {
         match self.call(call).await? {
             (status, _) if status == "LOST" => {
-                self.board.note_end(session);
+                self.wakeups.note_end(session);
                 Err(ProviderError::SessionLost { session })
             }
             (_, reply) => Ok(reply),
         }
     }
 
-    pub(crate) async fn call_once(&self, call: &Call<'_>) -> Result<Answer, ProviderError> {
-        let now = self.latest_ms.load(Ordering::Relaxed).to_string();
-        let now = match self.options.clock {
-            ClockSource::Server => "",
-            ClockSource::Caller => now.as_str(),
-        };
-        let head = [now, self.channel.as_str()];
+    pub(crate) async fn call_once(&self, call: &Call<'_>) -> Result<ScriptAnswer, ProviderError> {
+        let told_ms = self.time.told_to_scripts();
+        let told_ms = told_ms.map(|ms| ms.to_string()).unwrap_or_default();
+        let head = [told_ms.as_str(), self.channel.as_str()];
+        let sent = Instant::now();
         let answer = match self.run(call, &call.by_hash(&head)).await {
             Err(error) if is_unknown_script(&error) => self.run(call, &call.by_text(&head)).await,
             answer => answer,
@@ -107,6 +99,7 @@ impl Store {
             answer.map_err(|error| error::of_call(&error, call.script.effect))?;
         let mut reply = Reply::new(value)?;
         let status = reply.text()?;
+        self.time.saw(reply.number()?, sent);
         let wanted = self.options.wait_replicas;
         if reached < wanted && call.script.effect == Effect::Writes {
             return Err(ProviderError::Unknown {
@@ -124,7 +117,7 @@ impl Store {
         if replicas == 0 || call.script.effect == Effect::Reads {
             return Ok((self.link.send(command).await?, 0));
         }
-        let (slot, bound) = (call.partition.slot, self.options.wait_bound);
+        let (slot, bound) = (call.partition.slot, self.options.wait_timeout);
         self.link
             .send_and_wait(command, slot, replicas, bound)
             .await
@@ -171,7 +164,7 @@ impl Store {
         unexpected(format_args!("`{status}` from {}", call.script.name))
     }
 
-    /// Groups things by the partition of their instance, keeping their order.
+    /// Groups things by the partition of their instance, in their order.
     pub(crate) fn by_partition<T>(
         &self,
         things: impl IntoIterator<Item = T>,

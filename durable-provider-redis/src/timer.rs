@@ -1,7 +1,7 @@
 //! Timers: a look says which are due; then those are fired whose keys can be declared.
 
-use durable_core::provider::{FiredTimers, Message, MessageBody, ProviderError};
-use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
+use durable_core::MessageId;
+use durable_core::provider::{FiredTimers, Message, MessageBody, ProviderError, WorkKey};
 use futures::future::join_all;
 
 use crate::codec::message_bytes;
@@ -16,20 +16,17 @@ const TOGETHER: usize = 500;
 
 /// A timer that is due, as its member in the sorted set says:
 /// `set:fire_at:execution:event:instance`.
-struct Due {
+struct DueTimer {
     fire_at_ms: u64,
     member: String,
-    instance: InstanceId,
-    execution_id: ExecutionId,
-    event_id: EventId,
+    /// Named like work: by its instance and the event that set it.
+    key: WorkKey,
 }
 
 impl Store {
     pub(crate) async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
-        let mut fired = FiredTimers {
-            seen: self.board.seen(),
-            ..FiredTimers::default()
-        };
+        let mut fired = FiredTimers::default();
+        fired.seen = self.wakeups.seen();
         let peek = |partition| {
             let mut call = Call::new(&script::PEEK_TIMERS, partition);
             call.args.count(max.min(TOGETHER));
@@ -38,28 +35,27 @@ impl Store {
         let mut due = Vec::new();
         let mut firsts = vec![None; self.partitions.len()];
         for (partition, mut reply) in self.call_everywhere(None, peek).await? {
-            fired.now_ms = fired.now_ms.max(reply.number()?);
             firsts[partition.number] = reply.maybe_time()?;
             let mut found = reply.list()?;
             while !found.is_empty() {
-                due.push(Due::read(found.text()?)?);
+                due.push(DueTimer::read(found.text()?)?);
             }
         }
         due.sort_by(|one, other| {
             (one.fire_at_ms, &one.member).cmp(&(other.fire_at_ms, &other.member))
         });
         due.truncate(max);
-        let groups = self.by_partition(due, |due| &due.instance);
+        let groups = self.by_partition(due, |due| &due.key.instance);
         let fires = groups.iter().map(|(partition, group)| async move {
             let mut call = Call::new(&script::FIRE_TIMERS, partition);
-            let instances = group.iter().map(|(_, due)| due.instance.as_str());
+            let instances = group.iter().map(|(_, due)| due.key.instance.as_str());
             declare_targets(&mut call, instances);
             call.args.count(group.len());
             for (_, due) in group {
                 let message = due.message();
                 call.args
                     .push(&due.member)
-                    .push(due.instance.as_str())
+                    .push(due.key.instance.as_str())
                     .push(message.message_id.as_str())
                     .push(message_bytes(&message)?);
             }
@@ -76,7 +72,7 @@ impl Store {
     }
 }
 
-impl Due {
+impl DueTimer {
     fn read(member: String) -> Result<Self, ProviderError> {
         let parts = |member: &str| {
             let (_, rest) = member.split_once(':')?;
@@ -87,21 +83,18 @@ impl Due {
         Ok(Self {
             fire_at_ms,
             member,
-            instance: key.instance,
-            execution_id: key.execution_id,
-            event_id: key.event_id,
+            key,
         })
     }
 
     fn message(&self) -> Message {
-        let id = format!("timer/{}/{}", self.execution_id, self.event_id);
-        Message {
-            message_id: MessageId::from(id),
-            body: MessageBody::TimerFired {
-                execution_id: self.execution_id,
-                source_event_id: self.event_id,
-                fire_at_ms: self.fire_at_ms,
-            },
-        }
+        let (execution_id, source_event_id) = (self.key.execution_id, self.key.event_id);
+        let body = MessageBody::TimerFired {
+            execution_id,
+            source_event_id,
+            fire_at_ms: self.fire_at_ms,
+        };
+        let id = format!("timer/{execution_id}/{source_event_id}");
+        Message::new(MessageId::from(id), body)
     }
 }

@@ -15,16 +15,14 @@ use rustls::pki_types::pem::PemObject;
 /// use durable_provider_redis::{RedisIdentity, RedisOptions, RedisTls};
 ///
 /// # fn example() -> std::io::Result<()> {
-/// let options = RedisOptions {
-///     tls: RedisTls {
-///         roots: Some(std::fs::read("ca.pem")?),
-///         identity: Some(RedisIdentity {
-///             certificates: std::fs::read("orders.pem")?,
-///             key: std::fs::read("orders.key")?,
-///         }),
-///     },
-///     ..RedisOptions::default()
+/// let tls = RedisTls {
+///     roots: Some(std::fs::read("ca.pem")?),
+///     identity: Some(RedisIdentity {
+///         certificates: std::fs::read("orders.pem")?,
+///         key: std::fs::read("orders.key")?,
+///     }),
 /// };
+/// let options = RedisOptions::default().tls(tls);
 /// # drop(options);
 /// # Ok(())
 /// # }
@@ -89,7 +87,7 @@ fn check_certificates(what: &str, pem: &[u8]) -> Result<(), ProviderError> {
 /// Chooses the cryptography of the process, unless the program has chosen.
 pub(crate) fn choose_cryptography() {
     if CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster; then it is theirs.
+        // Another part of the program may have chosen already; then its choice stays.
         let _ = ring::default_provider().install_default();
     }
 }

@@ -1,38 +1,33 @@
-//! What is made ready before the server is bothered: requests are checked, measured and
-//! encoded here, so that a script only checks what only the server knows.
+//! A turn as `commit.lua` takes it: encoded here, so that the script checks only what only
+//! the server knows.
 
 use durable_core::provider::{
-    InstanceStatus, Message, MessageBody, OutgoingMessage, ProviderError, StartInstance, TurnCommit,
+    Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent, StartInstance,
+    TurnCommit,
 };
-use durable_core::{EventId, HistoryEntry, Payload, Version};
+use durable_core::{Event, HistoryEntry, Payload, Version};
 
-use crate::codec::{
-    entry_bytes, failure_bytes, item_bytes, message_bytes, status_bytes, status_number,
-};
+use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
-use crate::keys::{Partition, call_text, queue_topic};
+use crate::keys::{Partition, queue_topic, source_text};
 use crate::script::{self, Args, Call};
 use crate::store::Store;
 
-type Prepared<T> = Result<T, ProviderError>;
-
-/// How much work one commit hands out at most: what a script can answer in one list.
+/// How much work one commit claims at most: what a script can answer in one list.
 const MAX_CLAIM: usize = 1_000;
 
-/// A turn's part of a call, in the order in which `commit.lua` reads it.
+/// The part of a call that a valid turn has, in the order in which `commit.lua` reads it.
 pub(crate) fn prepare(
     store: &Store,
     partition: &Partition,
     turn: &TurnCommit,
-) -> Prepared<PreparedTurn> {
-    check_request(turn)?;
-    store.options.limits.check_turn(turn)?;
+) -> Result<PreparedTurn, ProviderError> {
     let mut call = Call::new(&script::COMMIT, partition);
     identify(&mut call, turn);
     events(&mut call, turn)?;
     removals(&mut call.args, turn);
-    timers(&mut call.args, turn);
     update(&mut call.args, turn)?;
+    timers(&mut call.args, turn)?;
     messages(store, &mut call, turn)?;
     call.args.flag(turn.keep_lease);
     work(&mut call, turn)?;
@@ -47,7 +42,8 @@ fn identify(call: &mut Call<'_>, turn: &TurnCommit) {
         .number(turn.lease.token)
         .push(turn.commit_id.to_string())
         .number(turn.execution_id.get())
-        .number(turn.expected_last_event_id.get());
+        .number(turn.expected_last_event_id.get())
+        .number(turn.last_recorded_ms().unwrap_or(0));
     let next = turn.next_execution.as_ref();
     let next = next.map_or(turn.execution_id, |next| next.execution_id);
     call.keys
@@ -55,7 +51,7 @@ fn identify(call: &mut Call<'_>, turn: &TurnCommit) {
     call.keys.push(call.partition.history(id, next));
 }
 
-fn events(call: &mut Call<'_>, turn: &TurnCommit) -> Prepared<()> {
+fn events(call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
     append_entries(&mut call.args, &turn.events)?;
     match &turn.next_execution {
         Some(next) => {
@@ -70,7 +66,7 @@ fn events(call: &mut Call<'_>, turn: &TurnCommit) -> Prepared<()> {
     }
 }
 
-fn append_entries(args: &mut Args, entries: &[HistoryEntry]) -> Prepared<()> {
+fn append_entries(args: &mut Args, entries: &[HistoryEntry]) -> Result<(), ProviderError> {
     args.count(entries.len());
     for entry in entries {
         args.push(entry_bytes(entry)?);
@@ -84,27 +80,29 @@ fn removals(args: &mut Args, turn: &TurnCommit) {
     for seq in &turn.consumed {
         args.number(seq.0);
     }
-    for keys in [&turn.finished_work, &turn.cancelled_work] {
-        args.count(keys.len());
-        for key in keys {
-            args.push(call_text(key.execution_id, key.event_id));
-        }
+    push_sources(args, &turn.finished_work);
+    push_sources(args, &turn.cancelled_work);
+}
+
+fn push_sources(args: &mut Args, sources: &[SourceEvent]) {
+    args.count(sources.len());
+    for source in sources {
+        args.push(source_text(*source));
     }
 }
 
-fn timers(args: &mut Args, turn: &TurnCommit) {
+fn timers(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
     args.count(turn.new_timers.len());
     for timer in &turn.new_timers {
-        args.push(call_text(timer.execution_id, timer.event_id))
-            .number(timer.fire_at_ms);
+        let due_ms = turn.timer_due_ms(*timer);
+        let due_ms = due_ms.ok_or_else(|| not_of_this_turn("a new timer", *timer))?;
+        args.push(source_text(*timer)).number(due_ms);
     }
-    args.count(turn.cancelled_timers.len());
-    for (execution_id, event_id) in &turn.cancelled_timers {
-        args.push(call_text(*execution_id, *event_id));
-    }
+    push_sources(args, &turn.cancelled_timers);
+    Ok(())
 }
 
-fn update(args: &mut Args, turn: &TurnCommit) -> Prepared<()> {
+fn update(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
     let update = &turn.update;
     let running = update.running.as_ref();
     args.optional(running.map(|(name, _)| name.as_str()));
@@ -125,7 +123,7 @@ fn update(args: &mut Args, turn: &TurnCommit) -> Prepared<()> {
 }
 
 /// Messages to instances of this partition, then those to others.
-fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Prepared<()> {
+fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
     let here = call.partition.number;
     let is_here = |outgoing: &&OutgoingMessage| store.partition(&outgoing.target).number == here;
     let (local, remote): (Vec<_>, Vec<_>) = turn.new_messages.iter().partition(is_here);
@@ -161,7 +159,7 @@ pub(crate) fn declare_targets<'t>(call: &mut Call<'_>, targets: impl IntoIterato
 }
 
 /// A message's id and bytes, and what it starts if it is a start.
-pub(crate) fn push_message(args: &mut Args, message: &Message) -> Prepared<()> {
+pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), ProviderError> {
     args.push(message.message_id.as_str())
         .push(message_bytes(message)?);
     match &message.body {
@@ -187,39 +185,68 @@ pub(crate) fn push_start(args: &mut Args, start: &StartInstance) {
 }
 
 /// The queues that the turn names, its claim, and its new work.
-fn work(call: &mut Call<'_>, turn: &TurnCommit) -> Prepared<()> {
-    let kept: Vec<_> = turn
+fn work(call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
+    let new_work: Vec<ScheduledWork> = turn
         .new_work
         .iter()
-        .filter(|item| {
-            !turn.finished_work.contains(&item.key) && !turn.cancelled_work.contains(&item.key)
-        })
-        .collect();
+        .map(|work| ScheduledWork::of_turn(turn, *work))
+        .collect::<Result<_, _>>()?;
     let claims = match turn.claim.max {
         0 => &[],
         _ => turn.claim.queues.as_slice(),
     };
-    let claimed: Vec<String> = distinct(claims.iter().map(|queue| queue_topic(queue.as_ref())));
-    let topics = kept
-        .iter()
-        .map(|item| queue_topic(item.options.queue.as_ref()));
-    let topics: Vec<String> = distinct(claimed.iter().cloned().chain(topics));
+    let claimed = distinct(claims.iter().map(|queue| queue_topic(queue.as_ref())));
+    let topics = new_work.iter().map(|work| work.topic.clone());
+    let topics = distinct(claimed.iter().cloned().chain(topics));
     call.queues(&topics);
     call.args.count(turn.claim.max.min(MAX_CLAIM));
     call.args.count(claimed.len());
     for number in 1..=claimed.len() {
         call.args.count(number);
     }
-    call.args.count(kept.len());
-    for item in kept {
-        let topic = queue_topic(item.options.queue.as_ref());
-        let place = topics.iter().position(|known| *known == topic);
+    call.args.count(new_work.len());
+    for ScheduledWork { work, entry, topic } in new_work {
+        let queue = topics.iter().position(|known| *known == topic);
         call.args
-            .push(call_text(item.key.execution_id, item.key.event_id))
-            .count(place.map_or(0, |place| place + 1))
-            .push(item_bytes(item)?);
+            .push(source_text(work.source))
+            .number(work.number)
+            .count(entry)
+            .count(queue.map_or(0, |queue| queue + 1));
     }
     Ok(())
+}
+
+/// New work: the place of its entry among those that the turn appends, from 1, and its queue.
+struct ScheduledWork {
+    work: NewWork,
+    entry: usize,
+    topic: String,
+}
+
+impl ScheduledWork {
+    fn of_turn(turn: &TurnCommit, work: NewWork) -> Result<Self, ProviderError> {
+        let scheduled = turn.entry(work.source).map(|entry| &entry.event);
+        let Some(Event::ActivityScheduled { options, .. }) = scheduled else {
+            return Err(not_of_this_turn("new work", work.source));
+        };
+        let (before, first) = match work.source.execution_id == turn.execution_id {
+            true => (0, turn.expected_last_event_id.get()),
+            false => (turn.events.len(), 0),
+        };
+        let distance = work.source.event_id.get().saturating_sub(first);
+        Ok(Self {
+            work,
+            entry: before + usize::try_from(distance).unwrap_or(usize::MAX),
+            topic: queue_topic(options.queue.as_ref()),
+        })
+    }
+}
+
+/// What [`TurnCommit::validate`] refuses.
+fn not_of_this_turn(what: &str, source: SourceEvent) -> ProviderError {
+    ProviderError::Invalid {
+        reason: format!("{what} names {source}, which is no such event of this turn"),
+    }
 }
 
 /// Each once, in the order of the first.
@@ -231,73 +258,4 @@ pub(crate) fn distinct(topics: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     found
-}
-
-/// The call that puts these messages of clients into the inboxes of a partition.
-pub(crate) fn prepare_send<'a>(
-    partition: &'a Partition,
-    messages: &[(usize, OutgoingMessage)],
-) -> Prepared<Call<'a>> {
-    let mut call = Call::new(&script::SEND, partition);
-    let targets = messages
-        .iter()
-        .map(|(_, outgoing)| outgoing.target.as_str());
-    declare_targets(&mut call, targets);
-    call.args.count(messages.len());
-    for (_, outgoing) in messages {
-        call.args
-            .push(outgoing.target.as_str())
-            .push(outgoing.message.message_id.as_str())
-            .push(message_bytes(&outgoing.message)?);
-    }
-    Ok(call)
-}
-
-/// Refuses a turn that contradicts itself.
-fn check_request(turn: &TurnCommit) -> Prepared<()> {
-    check_contiguous("events", turn.expected_last_event_id, &turn.events)?;
-    if let Some(next) = &turn.next_execution {
-        if next.execution_id != turn.execution_id.next() {
-            return invalid(format!(
-                "the next execution is {}, after execution {}",
-                next.execution_id, turn.execution_id
-            ));
-        }
-        if next.events.is_empty() {
-            return invalid("the next execution has no events".into());
-        }
-        check_contiguous("next execution", EventId::UNASSIGNED, &next.events)?;
-    }
-    let id = &turn.lease.instance;
-    let is_own = turn.new_work.iter().all(|item| item.key.instance == *id)
-        && turn.new_timers.iter().all(|timer| timer.instance == *id)
-        && turn.finished_work.iter().all(|key| key.instance == *id)
-        && turn.cancelled_work.iter().all(|key| key.instance == *id);
-    if !is_own {
-        return invalid(format!(
-            "work or a timer of another instance than `{id}` is created or removed"
-        ));
-    }
-    if turn.update.status == Some(InstanceStatus::Pending) {
-        return invalid("an instance with a committed turn is not pending".into());
-    }
-    Ok(())
-}
-
-fn check_contiguous(what: &str, tail: EventId, entries: &[HistoryEntry]) -> Prepared<()> {
-    let mut expected = tail.next();
-    for entry in entries {
-        let found = entry.event_id();
-        if found != expected {
-            return invalid(format!(
-                "{what}: event {found} stands where {expected} must"
-            ));
-        }
-        expected = expected.next();
-    }
-    Ok(())
-}
-
-pub(crate) fn invalid<T>(reason: String) -> Prepared<T> {
-    Err(ProviderError::Invalid { reason })
 }

@@ -1,22 +1,22 @@
-//! Work: handing it out, taking it back.
+//! Work: claiming it, settling it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use durable_core::provider::{
-    ClaimedWork, Message, MessageBody, ProviderError, SessionId, WorkBatch, WorkKey, WorkLease,
-    WorkResult, WorkSettlement,
+    ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError, SessionId, SettleOutcome,
+    WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, MessageId, Name, Payload};
 use futures::future::join_all;
 
 use crate::codec::{failure_bytes, message_bytes};
 use crate::keys::{Partition, queue_topic, work_text};
-use crate::script::{self, Call};
+use crate::script::{self, Args, Call};
 use crate::store::Store;
-use crate::turn::{declare_targets, distinct};
+use crate::turn::distinct;
 
-/// How much work one script hands out or takes back at most.
-const TOGETHER: usize = 500;
+/// How much work one fetch claims at most.
+const MAX_FETCH: usize = 500;
 
 impl Store {
     pub(crate) async fn fetch_work(
@@ -26,11 +26,9 @@ impl Store {
         max: usize,
     ) -> Result<WorkBatch, ProviderError> {
         let topics = distinct(queues.iter().map(|queue| queue_topic(queue.as_ref())));
-        let max = max.min(TOGETHER);
-        let mut batch = WorkBatch {
-            seen: self.board.seen(),
-            ..WorkBatch::default()
-        };
+        let max = max.min(MAX_FETCH);
+        let mut batch = WorkBatch::default();
+        batch.seen = self.wakeups.seen();
         let order = self.order_of_work(&topics, max).await?;
         let claims = self
             .shares(&order, max)
@@ -52,13 +50,12 @@ impl Store {
                 }
                 Err(error) => return Err(error),
             };
-            batch.now_ms = batch.now_ms.max(reply.number()?);
             let due_ms = reply.maybe_time()?;
             batch.next_due_ms = batch.next_due_ms.into_iter().chain(due_ms).min();
             let work = self.readable(reply.list()?.claimed(session)?).await;
             claimed.insert(number, work.into());
         }
-        if let (0, Some(error)) = (batch.now_ms, away) {
+        if let (true, Some(error)) = (claimed.is_empty(), away) {
             return Err(error);
         }
         let next = |number: &usize| claimed.get_mut(number).and_then(VecDeque::pop_front);
@@ -85,8 +82,9 @@ impl Store {
         };
         let mut ready: Vec<(u64, u64, usize)> = Vec::new();
         for (partition, mut reply) in self.call_everywhere(None, peek).await? {
-            while !reply.is_empty() {
-                ready.push((reply.number()?, reply.number()?, partition.number));
+            let mut found = reply.list()?;
+            while !found.is_empty() {
+                ready.push((found.number()?, found.number()?, partition.number));
             }
         }
         ready.sort_unstable();
@@ -97,7 +95,7 @@ impl Store {
             .collect())
     }
 
-    /// How much to take from each partition. Those with nothing are asked too: they say
+    /// How much to claim from each partition. Those with nothing are asked too: they say
     /// when something is due.
     fn shares(&self, order: &[usize], max: usize) -> Vec<(&Partition, usize)> {
         let share = |partition: &Partition| match self.partitions.len() {
@@ -115,100 +113,69 @@ impl Store {
 
     pub(crate) async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-    ) -> Result<Vec<bool>, ProviderError> {
-        for settlement in &settlements {
-            self.options.limits.check_work_result(&settlement.result)?;
-        }
-        let mut held = vec![false; settlements.len()];
-        for (partition, group) in self.by_partition(settlements, |it| &it.lease.key.instance) {
-            for group in group.chunks(TOGETHER) {
-                let call = self.settle_call(partition, group).await?;
-                let (_, mut reply) = self.call(&call).await?;
-                for (place, _) in group {
-                    held[*place] = reply.flag()?;
-                }
-            }
-        }
-        Ok(held)
-    }
-
-    async fn settle_call<'a>(
-        &self,
-        partition: &'a Partition,
-        group: &[(usize, WorkSettlement)],
-    ) -> Result<Call<'a>, ProviderError> {
+        settlement: &WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        let WorkSettlement { lease, result, .. } = settlement;
+        self.options.limits.check_work_result(result)?;
+        let partition = self.partition(&lease.key.instance);
         let mut call = Call::new(&script::SETTLE, partition);
-        let instances = group.iter().map(|(_, it)| it.lease.key.instance.as_str());
-        declare_targets(&mut call, instances);
-        call.queues(&self.queues_to_return_to(partition, group).await?);
-        call.args.count(group.len());
-        for (_, settlement) in group {
-            push_settlement(&mut call, settlement)?;
+        call.instance(&lease.key.instance);
+        push_lease(&mut call.args, lease);
+        push_result(&mut call.args, &lease.key, result)?;
+        let queue = match result {
+            WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => {
+                self.queue_of(partition, &lease.key).await?
+            }
+            WorkResult::Finished(_) | WorkResult::Poisoned(_) => None,
+        };
+        call.queues(queue.as_slice());
+        match self.call(&call).await?.0.as_str() {
+            "SETTLED" => Ok(SettleOutcome::Settled),
+            "LEASE_LOST" => Ok(SettleOutcome::LeaseLost),
+            other => Err(Self::unexpected_status(&call, other)),
         }
-        Ok(call)
     }
 
-    /// The queues of work that goes back to them: it says so itself, once it is asked.
-    async fn queues_to_return_to(
+    /// The queue of a work item, as its topic; `None` if the item is gone.
+    async fn queue_of(
         &self,
         partition: &Partition,
-        group: &[(usize, WorkSettlement)],
-    ) -> Result<Vec<String>, ProviderError> {
-        let back: Vec<&WorkKey> = group
-            .iter()
-            .filter(|(_, it)| {
-                let result = &it.result;
-                matches!(
-                    result,
-                    WorkResult::Retry { .. } | WorkResult::HandedBack { .. }
-                )
-            })
-            .map(|(_, it)| &it.lease.key)
-            .collect();
-        if back.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut call = Call::new(&script::WORK_QUEUES, partition);
-        call.args.count(back.len());
-        for key in back {
-            call.args.push(work_text(key));
-        }
+        key: &WorkKey,
+    ) -> Result<Option<String>, ProviderError> {
+        let mut call = Call::new(&script::WORK_QUEUE, partition);
+        call.args.push(work_text(key));
         let (_, mut reply) = self.call(&call).await?;
-        let mut topics = BTreeSet::new();
-        while !reply.is_empty() {
-            topics.insert(reply.text()?);
-        }
-        topics.remove("");
-        Ok(topics.into_iter().collect())
+        let topic = reply.text()?;
+        Ok(Some(topic).filter(|topic| !topic.is_empty()))
     }
 
     pub(crate) async fn heartbeat_work(
         &self,
         lease: &WorkLease,
         details: &Payload,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<HeartbeatOutcome, ProviderError> {
         self.options.limits.check_payload("heartbeat", details)?;
         let partition = self.partition(&lease.key.instance);
         let mut call = Call::new(&script::HEARTBEAT_WORK, partition);
-        push_lease(&mut call, lease);
+        push_lease(&mut call.args, lease);
         call.args.push(details.as_str());
-        let (_, mut reply) = self.call(&call).await?;
-        reply.flag()
+        match self.call(&call).await?.0.as_str() {
+            "KEPT" => Ok(HeartbeatOutcome::Kept),
+            "LEASE_LOST" => Ok(HeartbeatOutcome::LeaseLost),
+            other => Err(Self::unexpected_status(&call, other)),
+        }
     }
 }
 
-fn push_lease(call: &mut Call<'_>, lease: &WorkLease) {
-    call.args
-        .push(work_text(&lease.key))
+fn push_lease(args: &mut Args, lease: &WorkLease) {
+    args.push(work_text(&lease.key))
         .number(lease.session.0)
         .number(lease.token);
 }
 
-fn push_settlement(call: &mut Call<'_>, settlement: &WorkSettlement) -> Result<(), ProviderError> {
-    let WorkSettlement { lease, result } = settlement;
-    call.args.push(lease.key.instance.as_str());
-    push_lease(call, lease);
+/// What became of the item: the sort, the time from which it is ready again, the message to
+/// its instance, and the failure of a dead letter.
+fn push_result(args: &mut Args, key: &WorkKey, result: &WorkResult) -> Result<(), ProviderError> {
     let (sort, not_before_ms, told, failure) = match result {
         WorkResult::Finished(result) => ("finished", 0, Some(result.clone()), None),
         WorkResult::Poisoned(failure) => ("poisoned", 0, Some(Err(failure.clone())), Some(failure)),
@@ -217,17 +184,16 @@ fn push_settlement(call: &mut Call<'_>, settlement: &WorkSettlement) -> Result<(
             ("back", not_before_ms.unwrap_or(0), None, None)
         }
     };
-    call.args.push(sort).number(not_before_ms);
+    args.push(sort).number(not_before_ms);
     match told {
         Some(result) => {
-            let message = result_message(&lease.key, result);
-            call.args
-                .push(message.message_id.as_str())
+            let message = result_message(key, result);
+            args.push(message.message_id.as_str())
                 .push(message_bytes(&message)?)
         }
-        None => call.args.push("").push(""),
+        None => args.push("").push(""),
     };
-    call.args.push(match failure {
+    args.push(match failure {
         Some(failure) => failure_bytes(failure)?,
         None => Vec::new(),
     });
@@ -235,12 +201,12 @@ fn push_settlement(call: &mut Call<'_>, settlement: &WorkSettlement) -> Result<(
 }
 
 fn result_message(key: &WorkKey, result: Result<Payload, Failure>) -> Message {
-    Message {
-        message_id: MessageId::from(format!("activity/{}/{}", key.execution_id, key.event_id)),
-        body: MessageBody::ActivityFinished {
-            execution_id: key.execution_id,
-            source_event_id: key.event_id,
-            result,
-        },
-    }
+    let (execution_id, source_event_id) = (key.execution_id, key.event_id);
+    let body = MessageBody::ActivityFinished {
+        execution_id,
+        source_event_id,
+        result,
+    };
+    let id = format!("activity/{execution_id}/{source_event_id}");
+    Message::new(MessageId::from(id), body)
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{Provider, ProviderError};
-use durable_provider_redis::{ClockSource, RedisOptions};
 use durable_testkit::Conformance;
 use support::cluster::Cluster;
 use support::code::{GATED, GO, audit, node, records};
@@ -18,27 +17,20 @@ use support::server::store_options;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_keeps_every_promise() {
     let cluster = Arc::new(Cluster::start(3));
-    let options = || RedisOptions {
-        partitions: Some(12),
-        ..store_options()
-    };
-    let suite = Conformance::at_places(options, move |options| {
+    let options = || store_options().partitions(Some(12));
+    let suite = Conformance::at_places(options, move |options, clock| {
         let cluster = Arc::clone(&cluster);
-        async move { cluster.open((*options).clone()).await }
+        async move { cluster.open_at((*options).clone(), clock).await }
     });
     suite.partitioned().run().await.assert_ok();
 }
 
-/// With the default settings a cluster that lacks a primary answers nobody.
+/// With the default settings a cluster that lacks a primary answers no call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_primary_that_is_away_for_a_while_costs_nothing_but_time() {
     const INSTANCES: u64 = 20;
     let mut cluster = Cluster::start(3);
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        response_bound: Duration::from_secs(2),
-        ..store_options()
-    };
+    let options = store_options().response_timeout(Duration::from_secs(2));
     let provider = cluster.open(options).await;
     let runtime = node(&provider, Duration::from_secs(600)).await;
     let client = runtime.client();
@@ -50,7 +42,7 @@ async fn a_primary_that_is_away_for_a_while_costs_nothing_but_time() {
     cluster.primaries[2].kill();
     let began = Instant::now();
     loop {
-        match provider.fire_timers(1, 0).await {
+        match provider.fire_timers(1).await {
             Err(ProviderError::Unavailable { .. } | ProviderError::Unknown { .. }) => break,
             Err(error) => panic!("{error}"),
             // It takes the others a moment to notice.

@@ -12,9 +12,9 @@ use support::server::{Server, store_options};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_server_keeps_every_promise() {
     let server = Arc::new(Server::start());
-    let suite = Conformance::at_places(store_options, move |options| {
+    let suite = Conformance::at_places(store_options, move |options, clock| {
         let server = Arc::clone(&server);
-        async move { server.open((*options).clone()).await }
+        async move { server.open_at((*options).clone(), clock).await }
     });
     suite.run().await.assert_ok();
 }

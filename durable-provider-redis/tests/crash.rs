@@ -44,7 +44,7 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Reads a line; one without its end was torn, so nobody was told.
+    /// Reads a line; one without its end was torn, and its acknowledgement does not count.
     fn read(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
@@ -116,10 +116,7 @@ fn kill_and_check(partitions: usize) {
     let kills = number("DURABLE_CRASH_KILLS").unwrap_or(KILLS);
     let mut random: u64 = number("DURABLE_CRASH_SEED").unwrap_or(0x5eed) | 1;
     let mut server = Server::start();
-    let options = RedisOptions {
-        partitions: Some(partitions),
-        ..RedisOptions::default()
-    };
+    let options = RedisOptions::default().partitions(Some(partitions));
     block_on(async { drop(server.open(options).await) });
     let mut acknowledged = Acknowledged::default();
     let results = Arc::new(AtomicU64::new(0));

@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use durable_core::provider::Provider;
 use durable_core::{Event, InstanceId};
-use durable_provider_redis::{ClockSource, RedisOptions};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::Runtime;
-use durable_testkit::{MemoryOptions, MemoryProvider, StoreClock};
+use durable_testkit::MemoryProvider;
 
 use support::code::{COUNT, GATED, GO, history, records, registry};
 use support::server::{Server, store_options};
@@ -24,7 +23,7 @@ const RUNS: u64 = 10;
 type Left = BTreeMap<InstanceId, Vec<Event>>;
 
 async fn run(provider: Arc<dyn Provider>) -> Left {
-    let builder = Runtime::shared_builder(Arc::clone(&provider), registry());
+    let builder = Runtime::builder(Arc::clone(&provider), registry());
     let runtime = builder.start().await.unwrap();
     let client = runtime.client();
     for number in 0..RUNS {
@@ -54,11 +53,7 @@ async fn run(provider: Arc<dyn Provider>) -> Left {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_sqlite_and_redis_tell_the_same_story() {
-    let memory = MemoryProvider::with_options(MemoryOptions {
-        clock: StoreClock::Own,
-        ..MemoryOptions::default()
-    });
-    let expected = run(Arc::new(memory)).await;
+    let expected = run(Arc::new(MemoryProvider::new())).await;
     assert_eq!(
         expected.len() as u64,
         3 * RUNS,
@@ -70,11 +65,7 @@ async fn memory_sqlite_and_redis_tell_the_same_story() {
 
     let server = Server::start();
     for partitions in [1, 4] {
-        let options = RedisOptions {
-            clock: ClockSource::Server,
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options().partitions(Some(partitions));
         let redis = server.open(options).await;
         assert_eq!(
             run(Arc::new(redis)).await,

@@ -1,10 +1,11 @@
 //! What goes wrong between a node and its server: answers that are lost, servers that come
-//! back, memory that is full, replicas that are missing, keys that somebody removed.
+//! back, memory that is full, replicas that are missing, keys that were removed.
 #![cfg(test)]
 
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{
@@ -12,7 +13,7 @@ use durable_core::provider::{
     Release, SessionId, SessionOptions, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, InstanceId};
-use durable_provider_redis::{ClockSource, Durability, RedisOptions, RedisProvider};
+use durable_provider_redis::{Durability, RedisProvider};
 use durable_testkit::{TurnBuilder, start_message};
 
 use support::code::{COUNT, GATED, GO, audit, history, node};
@@ -27,19 +28,16 @@ fn start_of(id: &str) -> Message {
 
 async fn start(provider: &RedisProvider, id: &str) -> Result<StartOutcome, ProviderError> {
     let (id, message) = (InstanceId::from(id), start_of(id));
-    provider.start(&id, message, IdReuse::Refuse, NOW_MS).await
+    provider.start(&id, message, IdReuse::Refuse).await
 }
 
 async fn session(provider: &RedisProvider) -> SessionId {
-    let options = SessionOptions {
-        node: "test".into(),
-        session_timeout_ms: 3_600_000,
-    };
-    provider.open_session(options, NOW_MS).await.unwrap()
+    let options = SessionOptions::new("test").session_timeout_ms(3_600_000);
+    provider.open_session(options).await.unwrap()
 }
 
-async fn take(provider: &RedisProvider, session: SessionId) -> ReadyInstance {
-    let ready = provider.fetch_instances(session, 9, NOW_MS).await.unwrap();
+async fn claim(provider: &RedisProvider, session: SessionId) -> ReadyInstance {
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
     let [ready] = ready.instances.try_into().unwrap();
     ready
 }
@@ -48,12 +46,7 @@ async fn commit(
     provider: &RedisProvider,
     turn: &TurnCommit,
 ) -> Result<CommitOutcome, ProviderError> {
-    let [answer] = provider
-        .commit(vec![turn.clone()])
-        .await
-        .try_into()
-        .unwrap();
-    answer
+    provider.commit(Arc::new(turn.clone())).await
 }
 
 fn first_turn(ready: &ReadyInstance) -> TurnBuilder {
@@ -92,7 +85,7 @@ async fn a_server_that_restarts_knows_its_data_and_learns_the_scripts_again() {
     ));
     server.restart();
     let _ = eventually(async || start(&provider, "b").await).await;
-    let ready = provider.fetch_instances(session, 9, NOW_MS).await.unwrap();
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
     assert_eq!(ready.instances.len(), 2);
     server.command("SCRIPT FLUSH");
     let turn = first_turn(&ready.instances[0]).build();
@@ -106,7 +99,7 @@ async fn a_full_memory_refuses_writes_and_loses_nothing() {
     let provider = server.open(store_options()).await;
     let session = session(&provider).await;
     let _ = start(&provider, "a").await.unwrap();
-    let ready = take(&provider, session).await;
+    let ready = claim(&provider, session).await;
     let turn = first_turn(&ready).build();
     server.command("CONFIG SET maxmemory 1");
     let refused = [
@@ -120,7 +113,7 @@ async fn a_full_memory_refuses_writes_and_loses_nothing() {
         assert!(reason.contains("maxmemory"), "{reason}");
     }
     assert_eq!(provider.instance(&"b".into()).await.unwrap(), None);
-    provider.heartbeat(session, NOW_MS).await.unwrap();
+    provider.heartbeat(session).await.unwrap();
     assert_eq!(
         history(&provider, &"a".into(), ExecutionId::FIRST).await,
         []
@@ -134,24 +127,22 @@ async fn a_full_memory_refuses_writes_and_loses_nothing() {
 async fn a_commit_whose_answer_is_lost_is_applied_once() {
     let server = Server::start();
     let proxy = Proxy::before(server.port()).await;
-    let options = RedisOptions {
-        response_bound: Duration::from_millis(300),
+    let options = store_options()
+        .response_timeout(Duration::from_millis(300))
         // The one that is frozen: it must be replaced.
-        connections: 1,
-        ..store_options()
-    };
+        .connections(1);
     let provider = RedisProvider::open_with(&[&proxy.url()], options.clone())
         .await
         .unwrap();
     let session = session(&provider).await;
     // The server must know the script: it is the answer that gets lost, not the question.
     let _ = start(&provider, "before").await.unwrap();
-    let before = first_turn(&take(&provider, session).await)
+    let before = first_turn(&claim(&provider, session).await)
         .completed("1")
         .build();
     let _ = commit(&provider, &before).await.unwrap();
     let _ = start(&provider, "a").await.unwrap();
-    let ready = take(&provider, session).await;
+    let ready = claim(&provider, session).await;
     let turn = first_turn(&ready).keeping_the_lease().claiming(1).build();
     proxy.swallow_answers(true);
     let lost = commit(&provider, &turn).await.unwrap_err();
@@ -162,7 +153,10 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
         panic!("{outcome:?}");
     };
     assert_eq!(committed.claimed.len(), 1);
-    assert_eq!(committed.claimed[0].item, turn.new_work[0]);
+    assert_eq!(
+        committed.claimed[0].item,
+        turn.work_item(turn.new_work[0]).unwrap()
+    );
     let direct = server.open(options).await;
     let entries = history(&direct, &"a".into(), ExecutionId::FIRST).await;
     assert_eq!(entries, turn.events);
@@ -171,27 +165,21 @@ async fn a_commit_whose_answer_is_lost_is_applied_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() {
     let server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options();
     let (old, new) = (
         server.open(options.clone()).await,
         server.open(options).await,
     );
-    let short = SessionOptions {
-        node: "frozen".into(),
-        session_timeout_ms: 100,
-    };
-    let lost = old.open_session(short, 0).await.unwrap();
+    let short = SessionOptions::new("frozen").session_timeout_ms(100);
+    let lost = old.open_session(short).await.unwrap();
     let _ = start(&old, "a").await.unwrap();
-    let ready = take(&old, lost).await;
+    let ready = claim(&old, lost).await;
     let zombie = first_turn(&ready).keeping_the_lease().claiming(1).build();
     let heir = session(&new).await;
-    let due_ms = new.fetch_instances(heir, 9, 0).await.unwrap().next_due_ms;
+    let due_ms = new.fetch_instances(heir, 9).await.unwrap().next_due_ms;
     assert!(due_ms.is_some(), "the heir knows when to look");
-    let taken = eventually(async || {
-        let ready = new.fetch_instances(heir, 9, 0).await?;
+    let claimed = eventually(async || {
+        let ready = new.fetch_instances(heir, 9).await?;
         ready
             .instances
             .into_iter()
@@ -201,28 +189,24 @@ async fn a_node_behind_a_frozen_connection_loses_its_lease_and_can_do_no_harm() 
             })
     })
     .await;
-    assert_eq!(taken.crashes, 1);
-    assert!(taken.lease.token > ready.lease.token);
+    assert_eq!(claimed.crashes, 1);
+    assert!(claimed.lease.token > ready.lease.token);
     let outcome = commit(&old, &zombie).await.unwrap();
     assert_eq!(outcome, CommitOutcome::Fenced);
-    old.release(vec![Release::new(ready.lease)], 0)
-        .await
-        .unwrap();
-    let beat = old.heartbeat(lost, 0).await;
+    old.release(vec![Release::new(ready.lease)]).await.unwrap();
+    let beat = old.heartbeat(lost).await;
     assert_eq!(beat, Err(ProviderError::SessionLost { session: lost }));
-    let outcome = commit(&new, &first_turn(&taken).build()).await.unwrap();
+    let outcome = commit(&new, &first_turn(&claimed).build()).await.unwrap();
     assert!(matches!(outcome, CommitOutcome::Done(_)), "{outcome:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_that_too_few_replicas_have_is_unknown() {
     let server = Server::start();
-    let options = RedisOptions {
-        wait_replicas: 1,
-        wait_bound: Duration::from_millis(50),
-        durability: Durability::Relaxed,
-        ..store_options()
-    };
+    let options = store_options()
+        .wait_replicas(1)
+        .wait_timeout(Duration::from_millis(50))
+        .durability(Durability::Relaxed);
     let provider = server.open(options).await;
     let error = start(&provider, "a").await.unwrap_err();
     let ProviderError::Unknown { reason } = error else {
@@ -247,18 +231,16 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let options = RedisOptions {
-        wait_replicas: 1,
-        wait_bound: Duration::from_secs(10),
-        ..store_options()
-    };
+    let options = store_options()
+        .wait_replicas(1)
+        .wait_timeout(Duration::from_secs(10));
     let provider = primary.open(options.clone()).await;
     let before = session(&provider).await;
     let mut turns = Vec::new();
     for number in 0..30 {
         let id = format!("i-{number}");
         let _ = start(&provider, &id).await.unwrap();
-        let turn = first_turn(&take(&provider, before).await).build();
+        let turn = first_turn(&claim(&provider, before).await).build();
         assert!(matches!(
             commit(&provider, &turn).await,
             Ok(CommitOutcome::Done(_))
@@ -267,10 +249,7 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
     }
     primary.kill();
     replica.command("REPLICAOF NO ONE");
-    let promoted = RedisOptions {
-        wait_replicas: 0,
-        ..options
-    };
+    let promoted = options.wait_replicas(0);
     let provider = replica.open(promoted).await;
     for turn in &turns {
         let entries = history(&provider, &turn.lease.instance, ExecutionId::FIRST).await;
@@ -283,10 +262,7 @@ async fn what_a_replica_acknowledged_survives_the_loss_of_the_primary() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_whose_history_was_removed_is_stopped_and_named() {
     let server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options();
     let prefix = options.prefix.clone();
     let provider = server.open(options).await;
     let hour = Duration::from_secs(3_600);
@@ -346,7 +322,7 @@ async fn an_instance_whose_record_was_removed_is_named_and_others_go_on() {
         panic!("{error}");
     };
     assert!(reason.contains("`broken`"), "{reason}");
-    let ready = take(&provider, session).await;
+    let ready = claim(&provider, session).await;
     assert_eq!(ready.lease.instance, "whole");
 }
 
@@ -360,7 +336,7 @@ async fn an_instance_with_a_damaged_message_is_stopped_and_others_go_on() {
     let _ = start(&provider, "broken").await.unwrap();
     let _ = start(&provider, "whole").await.unwrap();
     server.command(&format!("XADD {{{prefix}:0}}:in:broken * id m m damaged"));
-    let ready = take(&provider, session).await;
+    let ready = claim(&provider, session).await;
     assert_eq!(ready.lease.instance, "whole");
     let record = provider.instance(&"broken".into()).await.unwrap().unwrap();
     let InstanceStatus::Suspended { failure } = record.status else {
@@ -378,7 +354,7 @@ async fn an_instance_with_a_damaged_work_item_is_stopped_and_others_go_on() {
     let session = session(&provider).await;
     for id in ["damaged", "removed", "whole"] {
         let _ = start(&provider, id).await.unwrap();
-        let turn = first_turn(&take(&provider, session).await).build();
+        let turn = first_turn(&claim(&provider, session).await).build();
         let _ = commit(&provider, &turn).await.unwrap();
     }
     server.command(&format!("HSET {work} i1:2:damaged nonsense"));
@@ -386,7 +362,7 @@ async fn an_instance_with_a_damaged_work_item_is_stopped_and_others_go_on() {
         server.command(&format!("HDEL {work} i1:2:removed")),
         ":1\r\n"
     );
-    let batch = provider.fetch_work(session, &[None], 9, NOW_MS);
+    let batch = provider.fetch_work(session, &[None], 9);
     let [only] = batch.await.unwrap().work.try_into().unwrap();
     assert_eq!(only.lease.key.instance, "whole");
     for id in ["damaged", "removed"] {
@@ -397,17 +373,14 @@ async fn an_instance_with_a_damaged_work_item_is_stopped_and_others_go_on() {
         let expected = format!("work item 1:2:{id}");
         assert!(failure.message.contains(&expected), "{failure:?}");
     }
-    let batch = provider.fetch_work(session, &[None], 9, NOW_MS);
+    let batch = provider.fetch_work(session, &[None], 9);
     assert_eq!(batch.await.unwrap().work, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_outlive_a_server_that_is_away_for_a_while() {
     let mut server = Server::start();
-    let options = RedisOptions {
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options();
     let provider = server.open(options).await;
     let runtime = node(&provider, Duration::from_secs(60)).await;
     let client = runtime.client();

@@ -10,7 +10,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use durable_core::provider::ProviderError;
-use durable_provider_redis::{ClockSource, RedisOptions};
 use durable_runtime::{Client, ClientError};
 use futures::future::join_all;
 use support::cluster::Cluster;
@@ -25,11 +24,7 @@ const TOGETHER: u64 = 4;
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_move_while_their_instances_run() {
     let cluster = Cluster::start(3);
-    let options = RedisOptions {
-        partitions: Some(PARTITIONS),
-        clock: ClockSource::Server,
-        ..store_options()
-    };
+    let options = store_options().partitions(Some(PARTITIONS));
     let workers = [
         cluster.open(options.clone()).await,
         cluster.open(options.clone()).await,

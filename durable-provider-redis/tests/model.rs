@@ -18,9 +18,9 @@ fn number(name: &str) -> Option<u64> {
 fn check(options: impl Fn() -> RedisOptions + 'static) {
     let is_partitioned = options().partitions.is_some();
     let server = Arc::new(Server::start());
-    let make = move || {
+    let make = move |clock| {
         let (server, options) = (Arc::clone(&server), options());
-        async move { server.open(options).await }
+        async move { server.open_at(options, clock).await }
     };
     let cases = number("DURABLE_MODEL_CASES").unwrap_or(40);
     let test = ModelTest::new(make)
@@ -43,16 +43,10 @@ fn redis_does_what_the_model_does() {
 
 #[test]
 fn giving_few_messages_at_a_time_makes_no_difference() {
-    check(|| RedisOptions {
-        messages_per_fetch: 1,
-        ..store_options()
-    });
+    check(|| store_options().messages_per_fetch(1));
 }
 
 #[test]
 fn partitions_make_no_difference() {
-    check(|| RedisOptions {
-        partitions: Some(4),
-        ..store_options()
-    });
+    check(|| store_options().partitions(Some(4)));
 }

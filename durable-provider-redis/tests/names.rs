@@ -4,15 +4,16 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{
     IdReuse, InstanceFilter, Message, MessageBody, Provider, ProviderError, PurgeRequest,
-    SessionOptions, StartInstance, WorkResult, WorkSettlement,
+    SessionOptions, SettleOutcome, StartInstance, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, LimitError, Limits, Name};
-use durable_provider_redis::{ClockSource, RedisOptions};
 use durable_testkit::{TurnBuilder, event_message, start_message};
+use futures::future::try_join_all;
 
 use support::code::{COUNT, PARENT, audit, node, records};
 use support::server::{Server, store_options};
@@ -51,23 +52,17 @@ fn hostile_names() -> Vec<String> {
 async fn hostile_names_come_back_as_they_were() {
     for partitions in [1, 3] {
         let server = Server::start();
-        let options = RedisOptions {
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options().partitions(Some(partitions));
         let provider = server.open(options).await;
-        let hour = SessionOptions {
-            node: "{\0}".into(),
-            session_timeout_ms: 3_600_000,
-        };
-        let session = provider.open_session(hour, NOW_MS).await.unwrap();
+        let hour = SessionOptions::new("{\0}").session_timeout_ms(3_600_000);
+        let session = provider.open_session(hour).await.unwrap();
         let names = hostile_names();
         for name in &names {
             let (id, message) = (
                 InstanceId::from(name.as_str()),
                 start_message(name.as_str()),
             );
-            let start = provider.start(&id, message, IdReuse::Refuse, NOW_MS);
+            let start = provider.start(&id, message, IdReuse::Refuse);
             let _ = start.await.unwrap();
         }
         let mut listed: Vec<String> = records(&provider)
@@ -80,12 +75,9 @@ async fn hostile_names_come_back_as_they_were() {
         expected.sort();
         assert_eq!(listed, expected);
 
-        let ready = provider
-            .fetch_instances(session, 100, NOW_MS)
-            .await
-            .unwrap();
+        let ready = provider.fetch_instances(session, 100).await.unwrap();
         assert_eq!(ready.instances.len(), names.len());
-        let mut turns = Vec::new();
+        let mut turns: Vec<Arc<TurnCommit>> = Vec::new();
         for (ready, queue) in ready.instances.iter().zip(names.iter().cycle().skip(1)) {
             let to = InstanceId::from(names[0].as_str());
             let turn = TurnBuilder::new(ready, NOW_MS)
@@ -95,17 +87,16 @@ async fn hostile_names_come_back_as_they_were() {
                 .timer(NOW_MS)
                 .message(to, event_message(format!("event {queue}")))
                 .build();
-            turns.push(turn);
+            turns.push(Arc::new(turn));
         }
-        for answer in provider.commit(turns.clone()).await {
-            let _ = answer.unwrap();
-        }
+        let commits = turns.iter().map(|turn| provider.commit(Arc::clone(turn)));
+        let _ = try_join_all(commits).await.unwrap();
         let queues: Vec<Option<Name>> = names
             .iter()
             .map(|name| Some(Name::from(name.as_str())))
             .collect();
         let work = provider
-            .fetch_work(session, &queues, 100, NOW_MS)
+            .fetch_work(session, &queues, 100)
             .await
             .unwrap()
             .work;
@@ -113,21 +104,21 @@ async fn hostile_names_come_back_as_they_were() {
         for claimed in &work {
             let turn = turns
                 .iter()
-                .find(|turn| turn.lease.instance == claimed.item.key.instance);
-            assert_eq!(claimed.item, turn.unwrap().new_work[0]);
+                .find(|turn| turn.lease.instance == claimed.item.key.instance)
+                .unwrap();
+            assert_eq!(
+                Some(&claimed.item),
+                turn.work_item(turn.new_work[0]).as_ref()
+            );
         }
-        let done = work.into_iter().map(|claimed| WorkSettlement {
-            lease: claimed.lease,
-            result: WorkResult::Finished(Ok("1".into())),
-        });
-        let settled = provider.settle_work(done.collect(), NOW_MS).await.unwrap();
-        assert_eq!(settled, vec![true; names.len()]);
-        let fired = provider.fire_timers(100, NOW_MS).await.unwrap();
+        for claimed in work {
+            let result = WorkResult::Finished(Ok("1".into()));
+            let settled = provider.settle_work(WorkSettlement::new(claimed.lease, result));
+            assert_eq!(settled.await.unwrap(), SettleOutcome::Settled);
+        }
+        let fired = provider.fire_timers(100).await.unwrap();
         assert_eq!((fired.fired, fired.next_due_ms), (names.len(), None));
-        let ready = provider
-            .fetch_instances(session, 100, NOW_MS)
-            .await
-            .unwrap();
+        let ready = provider.fetch_instances(session, 100).await.unwrap();
         let messages: usize = ready
             .instances
             .iter()
@@ -138,15 +129,8 @@ async fn hostile_names_come_back_as_they_were() {
 }
 
 fn start_with(input: String) -> Message {
-    Message {
-        message_id: "m".into(),
-        body: MessageBody::Start(StartInstance {
-            name: "large".into(),
-            version: None,
-            input: input.into(),
-            parent: None,
-        }),
-    }
+    let start = StartInstance::new("large".into(), input.into());
+    Message::new("m".into(), MessageBody::Start(start))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,9 +140,7 @@ async fn a_payload_at_the_limit_is_kept_and_one_over_it_is_never_sent() {
     let max = Limits::default().max_payload_bytes;
     let keys = server.command("DBSIZE");
     let over = start_with("x".repeat(max + 1));
-    let refused = provider
-        .start(&"over".into(), over, IdReuse::Refuse, NOW_MS)
-        .await;
+    let refused = provider.start(&"over".into(), over, IdReuse::Refuse).await;
     assert_eq!(
         refused,
         Err(ProviderError::Refused(LimitError::PayloadTooLarge {
@@ -170,13 +152,13 @@ async fn a_payload_at_the_limit_is_kept_and_one_over_it_is_never_sent() {
     assert_eq!(server.command("DBSIZE"), keys);
     let message = start_with("x".repeat(max));
     let id = InstanceId::from("at");
-    let start = provider.start(&id, message.clone(), IdReuse::Refuse, NOW_MS);
+    let start = provider.start(&id, message.clone(), IdReuse::Refuse);
     let _ = start.await.unwrap();
     let session = provider
-        .open_session(SessionOptions::default(), NOW_MS)
+        .open_session(SessionOptions::default())
         .await
         .unwrap();
-    let ready = provider.fetch_instances(session, 9, NOW_MS).await.unwrap();
+    let ready = provider.fetch_instances(session, 9).await.unwrap();
     assert_eq!(ready.instances[0].messages[0].message, message);
 }
 
@@ -186,11 +168,7 @@ async fn nothing_stays_of_what_was_purged_but_its_tombstone() {
     const RUNS: usize = 40;
     for partitions in [1, 4] {
         let server = Server::start();
-        let options = RedisOptions {
-            clock: ClockSource::Server,
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options().partitions(Some(partitions));
         let provider = server.open(options).await;
         let runtime = node(&provider, Duration::from_secs(60)).await;
         for number in 0..RUNS {
@@ -208,11 +186,8 @@ async fn nothing_stays_of_what_was_purged_but_its_tombstone() {
         }
         runtime.shutdown(Duration::from_secs(5)).await;
         audit(&provider).await;
-        let purge = PurgeRequest {
-            filter: InstanceFilter::default(),
-            max: 1_000,
-        };
-        let report = provider.purge(&purge, 0).await.unwrap();
+        let purge = PurgeRequest::new(InstanceFilter::all(), 1_000);
+        let report = provider.purge(&purge).await.unwrap();
         assert_eq!((report.instances, report.has_more), (3 * RUNS, false));
         // Per partition: its counter, its tombstones, its empty queue and outbox, and what it
         // heard from others; and the record of the store.

@@ -14,10 +14,7 @@ use support::code::{PARENT, node};
 use support::server::{Server, store_options};
 
 fn relaxed() -> RedisOptions {
-    RedisOptions {
-        durability: Durability::Relaxed,
-        ..store_options()
-    }
+    store_options().durability(Durability::Relaxed)
 }
 
 async fn refusal(url: &str, options: RedisOptions) -> String {
@@ -73,23 +70,17 @@ async fn a_user_with_the_documented_rights_can_work_and_nothing_else() {
     let server = Server::start();
     server.command(
         "ACL SETUSER orders on >secret resetkeys ~{orders:* ~orders:store resetchannels \
-         &orders:bell -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time \
+         &orders:changes -@all +@read +@write +@scripting +@connection +publish +subscribe +wait +time \
          -@dangerous +info +config|get +cluster|slots",
     );
     let url = format!("redis://orders:secret@127.0.0.1:{}", server.port());
-    let options = RedisOptions {
-        prefix: "orders".into(),
-        ..RedisOptions::default()
-    };
+    let options = RedisOptions::default().prefix("orders");
     let provider = RedisProvider::open_with(&[&url], options).await.unwrap();
     let runtime = node(&provider, Duration::from_secs(60)).await;
     let instance = runtime.client().start(PARENT, "order-1", &1).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 4);
     runtime.shutdown(Duration::from_secs(5)).await;
-    let other = RedisOptions {
-        prefix: "others".into(),
-        ..RedisOptions::default()
-    };
+    let other = RedisOptions::default().prefix("others");
     let reason = refusal(&url, other).await;
     assert!(
         reason.contains("NOPERM") || reason.contains("permissions"),
@@ -100,10 +91,7 @@ async fn a_user_with_the_documented_rights_can_work_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_that_are_waited_for_must_be_there() {
     let server = Server::start();
-    let options = RedisOptions {
-        wait_replicas: 1,
-        ..store_options()
-    };
+    let options = store_options().wait_replicas(1);
     let reason = refusal(&server.url(), options).await;
     assert!(reason.contains("1 replicas are waited for"), "{reason}");
 }
@@ -120,21 +108,12 @@ async fn a_replica_is_no_place_for_a_store() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_partitions_is_fixed() {
     let server = Server::start();
-    let options = RedisOptions {
-        partitions: Some(4),
-        ..store_options()
-    };
+    let options = store_options().partitions(Some(4));
     assert_eq!(server.open(options.clone()).await.partitions(), 4);
-    let other = RedisOptions {
-        partitions: Some(5),
-        ..options.clone()
-    };
+    let other = options.clone().partitions(Some(5));
     let reason = refusal(&server.url(), other).await;
     assert!(reason.contains("created with 4 partitions"), "{reason}");
-    let unset = RedisOptions {
-        partitions: None,
-        ..options
-    };
+    let unset = options.partitions(None);
     assert_eq!(server.open(unset).await.partitions(), 4);
 }
 
@@ -160,17 +139,11 @@ async fn a_store_that_is_not_there_is_not_made_by_looking() {
 async fn options_that_make_no_sense_are_refused() {
     let server = Server::start();
     for prefix in ["", "a{b", "}", &"x".repeat(129)] {
-        let options = RedisOptions {
-            prefix: prefix.into(),
-            ..store_options()
-        };
+        let options = store_options().prefix(prefix);
         assert!(refusal(&server.url(), options).await.contains("prefix"));
     }
     for partitions in [0, 1_025] {
-        let options = RedisOptions {
-            partitions: Some(partitions),
-            ..store_options()
-        };
+        let options = store_options().partitions(Some(partitions));
         assert!(refusal(&server.url(), options).await.contains("partitions"));
     }
 }

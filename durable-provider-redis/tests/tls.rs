@@ -8,7 +8,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use durable_core::provider::{Provider, ProviderError};
-use durable_provider_redis::{ClockSource, RedisIdentity, RedisOptions, RedisProvider, RedisTls};
+use durable_provider_redis::{RedisIdentity, RedisOptions, RedisProvider, RedisTls};
 use durable_runtime::Client;
 use support::cluster::Cluster;
 use support::code::{GATED, GO, audit, node, records};
@@ -20,12 +20,9 @@ const PASSWORD: &str = "hunter2-and-more";
 
 /// Wake-ups that are not heard would take longer than any test.
 fn options(tls: RedisTls) -> RedisOptions {
-    RedisOptions {
-        tls,
-        clock: ClockSource::Server,
-        poll_interval: Duration::from_secs(3_600),
-        ..store_options()
-    }
+    store_options()
+        .tls(tls)
+        .poll_interval(Duration::from_secs(3_600))
 }
 
 async fn refusal(url: &str, tls: RedisTls) -> String {
@@ -54,7 +51,7 @@ async fn works_together(worker: &RedisProvider, other: RedisProvider) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_trusted_server_is_worked_with_by_a_user_with_a_password() {
     let authority = Authority::new();
-    let server = authority.server(Clients::Anybody);
+    let server = authority.server(Clients::WithoutCertificate);
     let rights = format!("ACL SETUSER orders on >{PASSWORD} ~* &* +@all");
     server.server.command(&rights);
     server.server.command("ACL SETUSER default off");
@@ -92,9 +89,9 @@ async fn a_server_that_asks_who_is_there_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_nobody_vouches_for_is_refused() {
+async fn a_server_of_an_unknown_authority_is_refused() {
     let authority = Authority::new();
-    let server = authority.server(Clients::Anybody);
+    let server = authority.server(Clients::WithoutCertificate);
     let url = server.url("");
     for (tls, expected) in [
         (RedisTls::default(), "UnknownIssuer"),
@@ -110,7 +107,7 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn certificates_that_are_none_are_refused_before_anybody_is_spoken_to() {
+async fn certificates_that_are_none_are_refused_before_a_server_is_spoken_to() {
     let authority = Authority::new();
     let url = "rediss://127.0.0.1:1";
     let no_roots = RedisTls {
@@ -146,10 +143,7 @@ async fn passwords_and_keys_are_in_no_log_and_in_no_debug_output() {
     server
         .server
         .command(&format!("CONFIG SET requirepass {PASSWORD}"));
-    let options = RedisOptions {
-        response_bound: Duration::from_secs(2),
-        ..options(tls.clone())
-    };
+    let options = options(tls.clone()).response_timeout(Duration::from_secs(2));
     let provider = RedisProvider::open_with(&[&url], options.clone())
         .await
         .unwrap();
@@ -158,7 +152,7 @@ async fn passwords_and_keys_are_in_no_log_and_in_no_debug_output() {
     let began = Instant::now();
     let error = loop {
         let (Err(error), true) = (
-            provider.fire_timers(1, 0).await,
+            provider.fire_timers(1).await,
             log.text().contains("wake-ups cannot be heard"),
         ) else {
             assert!(

@@ -4,37 +4,48 @@
 #[allow(dead_code, reason = "not every test uses all of it")]
 mod support;
 
+use std::sync::Arc;
+
 use durable_core::provider::{
     CommitOutcome, IdReuse, Provider, ProviderError, ReadyInstance, SessionOptions, TurnCommit,
 };
 use durable_core::{EventId, ExecutionId};
 use durable_provider_redis::RedisProvider;
 use durable_testkit::{TurnBuilder, start_message};
+use futures::future::join_all;
 use support::code::audit;
 use support::server::{Server, store_options};
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const INSTANCES: usize = 24;
 
-async fn handed_out(provider: &RedisProvider) -> Vec<ReadyInstance> {
+async fn claimed(provider: &RedisProvider) -> Vec<ReadyInstance> {
     for number in 0..INSTANCES {
         let message = start_message(format!("start-{number}"));
         let id = format!("i-{number}").into();
-        let start = provider.start(&id, message, IdReuse::Refuse, NOW_MS);
+        let start = provider.start(&id, message, IdReuse::Refuse);
         let _ = start.await.unwrap();
     }
-    let options = SessionOptions {
-        node: "test".into(),
-        session_timeout_ms: 3_600_000,
-    };
-    let session = provider.open_session(options, NOW_MS).await.unwrap();
-    let ready = provider.fetch_instances(session, INSTANCES, NOW_MS);
+    let options = SessionOptions::new("test").session_timeout_ms(3_600_000);
+    let session = provider.open_session(options).await.unwrap();
+    let ready = provider.fetch_instances(session, INSTANCES);
     ready.await.unwrap().instances
 }
 
 fn first_turn(ready: &ReadyInstance) -> TurnCommit {
     let turn = TurnBuilder::new(ready, NOW_MS).consuming(&ready.messages);
     turn.started().activity("charge").build()
+}
+
+/// Commits turns at once, so that they share calls.
+async fn commit_all(
+    provider: &RedisProvider,
+    turns: Vec<TurnCommit>,
+) -> Vec<Result<CommitOutcome, ProviderError>> {
+    let commits = turns
+        .into_iter()
+        .map(|turn| provider.commit(Arc::new(turn)));
+    join_all(commits).await
 }
 
 fn calls(server: &Server) -> u64 {
@@ -49,30 +60,27 @@ fn calls(server: &Server) -> u64 {
 async fn turns_that_share_a_call_are_answered_one_by_one() {
     let server = Server::start();
     let provider = server.open(store_options()).await;
-    let ready = handed_out(&provider).await;
+    let ready = claimed(&provider).await;
     assert_eq!(ready.len(), INSTANCES);
     let mut turns: Vec<TurnCommit> = ready.iter().map(first_turn).collect();
     // By the place: 0 is sound, 1 is done already, 2 is fenced, 3 is of another execution.
     for (place, turn) in turns.iter_mut().enumerate() {
         match place % 4 {
             1 => {
-                let answer = provider.commit(vec![turn.clone()]).await.remove(0);
+                let answer = provider.commit(Arc::new(turn.clone())).await;
                 assert!(matches!(answer, Ok(CommitOutcome::Done(_))), "{answer:?}");
             }
             2 => turn.lease.token += 1,
             3 => {
-                let execution_id = ExecutionId::new(2);
-                let ready = ready[place].clone();
-                *turn = first_turn(&ReadyInstance {
-                    execution_id,
-                    ..ready
-                });
+                let mut other = ready[place].clone();
+                other.execution_id = ExecutionId::new(2);
+                *turn = first_turn(&other);
             }
             _ => {}
         }
     }
     let before = calls(&server);
-    let answers = provider.commit(turns).await;
+    let answers = commit_all(&provider, turns).await;
     let made = calls(&server) - before;
     assert!(made < INSTANCES as u64 / 2, "{made} calls");
     for (place, answer) in answers.iter().enumerate() {
@@ -99,11 +107,10 @@ async fn a_turn_whose_keys_were_replaced_fails_alone_and_is_named() {
     let options = store_options();
     let prefix = options.prefix.clone();
     let provider = server.open(options).await;
-    let ready = handed_out(&provider).await;
+    let ready = claimed(&provider).await;
     server.command(&format!("SET {{{prefix}:0}}:h:1:i-7 other"));
-    let answers = provider
-        .commit(ready.iter().map(first_turn).collect())
-        .await;
+    let turns = ready.iter().map(first_turn).collect();
+    let answers = commit_all(&provider, turns).await;
     for (ready, answer) in ready.iter().zip(&answers) {
         let instance = &ready.lease.instance;
         if instance.as_str() != "i-7" {

@@ -2,19 +2,17 @@
 //! commit sent again gets the same answer.
 //!
 //! Only what cannot be found elsewhere is kept: which work was claimed under which
-//! token, and which call of its execution it is. The items themselves stand in their
-//! rows, or in the history.
+//! token, and which call of its execution it is. The items themselves stand in the history.
 
-use durable_core::ExecutionId;
-use durable_core::{EventId, provider::ClaimedWork};
+use durable_core::provider::{ClaimedWork, SourceEvent};
+use durable_core::{EventId, ExecutionId};
 
 /// One claimed work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claimed {
     pub(crate) instance_key: i64,
-    pub(crate) execution_id: ExecutionId,
-    pub(crate) event_id: EventId,
-    pub(crate) number: Option<u64>,
+    pub(crate) source: SourceEvent,
+    pub(crate) number: u64,
     pub(crate) token: u64,
     pub(crate) attempt: u32,
     pub(crate) crashes: u32,
@@ -23,19 +21,13 @@ pub(crate) struct Claimed {
 const FLAG_BYTES: usize = 1;
 /// The inbox had messages.
 const HAS_MESSAGES: u8 = 1;
-/// The claims say which call they are; those of early releases did not.
-const HAS_NUMBERS: u8 = 2;
 const CLAIMED_BYTES: usize = 48;
-const EARLY_CLAIMED_BYTES: usize = 40;
-/// In the place of the number of a call that has none.
-const NO_NUMBER: u64 = u64::MAX;
 
 impl Claimed {
     pub(crate) fn new(instance_key: i64, work: &ClaimedWork) -> Self {
         Self {
             instance_key,
-            execution_id: work.lease.key.execution_id,
-            event_id: work.lease.key.event_id,
+            source: work.lease.key.source(),
             number: work.item.number,
             token: work.lease.token,
             attempt: work.attempt,
@@ -50,15 +42,15 @@ pub(crate) fn to_bytes(has_messages: bool, claimed: &[Claimed]) -> Option<Vec<u8
         return None;
     }
     let mut bytes = Vec::with_capacity(FLAG_BYTES + claimed.len() * CLAIMED_BYTES);
-    bytes.push(HAS_NUMBERS | if has_messages { HAS_MESSAGES } else { 0 });
+    bytes.push(if has_messages { HAS_MESSAGES } else { 0 });
     for claimed in claimed {
         bytes.extend(claimed.instance_key.to_le_bytes());
-        bytes.extend(claimed.execution_id.get().to_le_bytes());
-        bytes.extend(claimed.event_id.get().to_le_bytes());
+        bytes.extend(claimed.source.execution_id.get().to_le_bytes());
+        bytes.extend(claimed.source.event_id.get().to_le_bytes());
         bytes.extend(claimed.token.to_le_bytes());
         bytes.extend(claimed.attempt.to_le_bytes());
         bytes.extend(claimed.crashes.to_le_bytes());
-        bytes.extend(claimed.number.unwrap_or(NO_NUMBER).to_le_bytes());
+        bytes.extend(claimed.number.to_le_bytes());
     }
     Some(bytes)
 }
@@ -69,44 +61,31 @@ pub(crate) fn from_bytes(bytes: Option<&[u8]>) -> Option<(bool, Vec<Claimed>)> {
         return Some((false, Vec::new()));
     };
     let (flags, rest) = bytes.split_first()?;
-    let claimed = match flags & !HAS_MESSAGES {
-        HAS_NUMBERS => numbered(rest)?,
-        0 => early(rest)?,
+    let has_messages = match *flags {
+        0 => false,
+        HAS_MESSAGES => true,
         _ => return None,
     };
-    Some((flags & HAS_MESSAGES != 0, claimed))
-}
-
-fn numbered(bytes: &[u8]) -> Option<Vec<Claimed>> {
-    let (items, []) = bytes.as_chunks::<CLAIMED_BYTES>() else {
+    let (items, []) = rest.as_chunks::<CLAIMED_BYTES>() else {
         return None;
     };
-    let claims = items.iter().map(|item| {
-        let (rest, number) = item.split_first_chunk()?;
-        let number = u64::from_le_bytes(number.try_into().ok()?);
-        claimed(rest, (number != NO_NUMBER).then_some(number))
-    });
-    claims.collect()
+    let claimed: Option<Vec<Claimed>> = items.iter().map(claimed).collect();
+    Some((has_messages, claimed?))
 }
 
-fn early(bytes: &[u8]) -> Option<Vec<Claimed>> {
-    let (items, []) = bytes.as_chunks::<EARLY_CLAIMED_BYTES>() else {
-        return None;
-    };
-    items.iter().map(|item| claimed(item, None)).collect()
-}
-
-fn claimed(bytes: &[u8; EARLY_CLAIMED_BYTES], number: Option<u64>) -> Option<Claimed> {
+fn claimed(bytes: &[u8; CLAIMED_BYTES]) -> Option<Claimed> {
     let (words, _) = bytes.as_chunks::<8>();
-    let [key, execution, event, token, counts] = words else {
+    let [key, execution, event, token, counts, number] = words else {
         return None;
     };
     let [a, b, c, d, e, f, g, h] = *counts;
     Some(Claimed {
         instance_key: i64::from_le_bytes(*key),
-        execution_id: ExecutionId::new(u64::from_le_bytes(*execution)),
-        event_id: EventId::new(u64::from_le_bytes(*event)),
-        number,
+        source: SourceEvent::new(
+            ExecutionId::new(u64::from_le_bytes(*execution)),
+            EventId::new(u64::from_le_bytes(*event)),
+        ),
+        number: u64::from_le_bytes(*number),
         token: u64::from_le_bytes(*token),
         attempt: u32::from_le_bytes([a, b, c, d]),
         crashes: u32::from_le_bytes([e, f, g, h]),
@@ -121,9 +100,8 @@ mod tests {
     fn an_answer_survives() {
         let claimed = |number: u64| Claimed {
             instance_key: -7,
-            execution_id: ExecutionId::new(2),
-            event_id: EventId::new(3 + number),
-            number: (number > 0).then_some(number),
+            source: SourceEvent::new(ExecutionId::new(2), EventId::new(3 + number)),
+            number,
             token: u64::MAX,
             attempt: 1,
             crashes: 4,
@@ -137,28 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_an_early_release_is_read() {
-        let mut bytes = vec![HAS_MESSAGES];
-        for word in [7_u64, 2, 3, 9, 1 | 4 << 32] {
-            bytes.extend(word.to_le_bytes());
-        }
-        let claimed = Claimed {
-            instance_key: 7,
-            execution_id: ExecutionId::new(2),
-            event_id: EventId::new(3),
-            number: None,
-            token: 9,
-            attempt: 1,
-            crashes: 4,
-        };
-        assert_eq!(from_bytes(Some(&bytes)), Some((true, vec![claimed])));
-    }
-
-    #[test]
     fn other_bytes_are_none() {
         assert_eq!(from_bytes(Some(&[])), None);
-        assert_eq!(from_bytes(Some(&[4])), None);
+        assert_eq!(from_bytes(Some(&[2])), None);
         assert_eq!(from_bytes(Some(&[0; 40])), None);
-        assert_eq!(from_bytes(Some(&[HAS_NUMBERS; 41])), None);
+        assert_eq!(from_bytes(Some(&[HAS_MESSAGES; 48])), None);
     }
 }

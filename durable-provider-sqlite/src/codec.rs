@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use durable_core::provider::{InstanceStatus, Message, ProviderError, StatusKind, WorkItem};
+use durable_core::provider::{
+    InstanceStatus, Message, ProviderError, SourceEvent, StatusKind, WorkItem,
+};
 use durable_core::{
-    Failure, HistoryEntry, decode_failure, decode_message, decode_status, decode_work_item,
-    encode_entry_into, encode_failure, encode_message, encode_status, encode_work_item,
+    EventId, Failure, HistoryEntry, InstanceId, decode_entry, decode_failure, decode_message,
+    decode_status, encode_entry_into, encode_failure, encode_message, encode_status,
 };
 
 use crate::error::{damaged, not_encoded};
@@ -41,10 +43,6 @@ pub(crate) fn message_bytes(message: &Message) -> Result<Vec<u8>, ProviderError>
     encode_message(message).map_err(|error| not_encoded(&error))
 }
 
-pub(crate) fn item_bytes(item: &WorkItem) -> Result<Vec<u8>, ProviderError> {
-    encode_work_item(item).map_err(|error| not_encoded(&error))
-}
-
 pub(crate) fn status_bytes(status: &InstanceStatus) -> Result<Vec<u8>, ProviderError> {
     encode_status(status).map_err(|error| not_encoded(&error))
 }
@@ -57,8 +55,40 @@ pub(crate) fn message_of(what: impl fmt::Display, bytes: &[u8]) -> Result<Messag
     decode_message(bytes).map_err(|error| damaged(what, &error))
 }
 
-pub(crate) fn item_of(what: impl fmt::Display, bytes: &[u8]) -> Result<WorkItem, ProviderError> {
-    decode_work_item(bytes).map_err(|error| damaged(what, &error))
+/// The entry at this position of a history.
+pub(crate) fn entry_of(
+    what: impl fmt::Display,
+    event_id: EventId,
+    bytes: &[u8],
+) -> Result<HistoryEntry, ProviderError> {
+    let entry = decode_entry(bytes).map_err(|error| damaged(&what, &error))?;
+    if entry.event_id() == event_id {
+        return Ok(entry);
+    }
+    Err(ProviderError::Damaged {
+        reason: format!("{what}: the entry of event {} is there", entry.event_id()),
+    })
+}
+
+/// The work that this entry of an instance's history scheduled.
+pub(crate) fn work_item_of(
+    instance: &InstanceId,
+    source: SourceEvent,
+    number: u64,
+    entry: Option<&[u8]>,
+) -> Result<WorkItem, ProviderError> {
+    let (execution_id, event_id) = (source.execution_id, source.event_id);
+    let what = format_args!("`{instance}`, execution {execution_id}, event {event_id}");
+    let Some(bytes) = entry else {
+        return Err(ProviderError::Damaged {
+            reason: format!("{what}: the entry that scheduled work is not stored"),
+        });
+    };
+    let entry = entry_of(what, event_id, bytes)?;
+    let item = WorkItem::scheduled_by(instance.clone(), execution_id, &entry, number);
+    item.ok_or_else(|| ProviderError::Damaged {
+        reason: format!("{what}: the entry that work names schedules none"),
+    })
 }
 
 pub(crate) fn status_of(

@@ -44,7 +44,7 @@ pub(crate) fn open_writer(
     schema::check(&connection, path)?;
     prepare_file(&connection, options).map_err(told)?;
     set_pragmas(&connection, &writer_pragmas(options)).map_err(|error| error.told(path))?;
-    schema::migrate(&mut connection, path)?;
+    schema::create(&mut connection, path)?;
     // From here on the writer waits by itself, and says so.
     connection.busy_timeout(Duration::ZERO).map_err(told)?;
     Ok(connection)
@@ -72,7 +72,7 @@ pub(crate) fn open_in_memory(options: &SqliteOptions) -> Result<Connection, Prov
     let mut connection = Connection::open_in_memory().map_err(told)?;
     harden(&connection).map_err(told)?;
     set_pragmas(&connection, &common_pragmas(options)).map_err(|error| error.told(path))?;
-    schema::migrate(&mut connection, path)?;
+    schema::create(&mut connection, path)?;
     Ok(connection)
 }
 

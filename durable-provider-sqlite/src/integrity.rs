@@ -3,9 +3,7 @@
 
 use std::fmt;
 
-use durable_core::{
-    DecodeError, decode_entry, decode_failure, decode_message, decode_status, decode_work_item,
-};
+use durable_core::{DecodeError, decode_entry, decode_failure, decode_message, decode_status};
 use rusqlite::{Connection, Row};
 
 use crate::error::Step;
@@ -81,15 +79,16 @@ const COLUMNS: &[Column] = &[
         name: |seq, _| format!("message {seq}"),
         decode: |bytes| decode_message(bytes).map(drop),
     },
+    // Work is named by an entry: one that is not there decodes no better than no bytes.
     Column {
-        query: "SELECT id, execution_id, event_id, item FROM work LEFT JOIN record ON key = instance_key",
-        name: |execution, event| format!("work {execution}/{event}"),
-        decode: |bytes| decode_work_item(bytes).map(drop),
+        query: "SELECT id, execution_id, event_id, x'' FROM work LEFT JOIN record ON key = instance_key WHERE NOT EXISTS (SELECT 1 FROM history WHERE history.instance_key = work.instance_key AND history.execution_id = work.execution_id AND history.event_id = work.event_id)",
+        name: |execution, event| format!("the entry of work {execution}/{event}"),
+        decode: |bytes| decode_entry(bytes).map(drop),
     },
     Column {
-        query: "SELECT id, execution_id, event_id, item FROM poisoned LEFT JOIN record ON key = instance_key",
-        name: |execution, event| format!("work set aside {execution}/{event}"),
-        decode: |bytes| decode_work_item(bytes).map(drop),
+        query: "SELECT id, execution_id, event_id, failure FROM poisoned LEFT JOIN record ON key = instance_key",
+        name: |execution, event| format!("the failure of dead letter {execution}/{event}"),
+        decode: |bytes| decode_failure(bytes).map(drop),
     },
     Column {
         query: "SELECT id, key, 0, status FROM record",

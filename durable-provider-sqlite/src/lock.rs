@@ -2,7 +2,7 @@
 //!
 //! A session's lock is held by the process that opened it, on a file beside the
 //! database. The system frees it when the process dies, whatever killed it; so a
-//! lock that can be had belongs to a session that is dead.
+//! lock that can be acquired belongs to a session that is dead.
 //!
 //! The file is locked before the session is stored, and removed after it was ended:
 //! a stored session without a file is dead too.
@@ -45,7 +45,7 @@ impl SessionLocks {
         }
     }
 
-    /// Forgets a session that has ended, whoever opened it.
+    /// Forgets a session that has ended, whichever process opened it.
     pub(crate) fn remove(&mut self, session: SessionId) {
         self.held.remove(&session);
         // A file that stays behind means nothing without its session.

@@ -1,5 +1,5 @@
 //! Numbers of the contract are `u64`, those of SQLite `i64`. What is larger than an
-//! `i64` is stored as the largest: a time that never comes, an id that nobody has.
+//! `i64` is stored as the largest: a time that never comes, an id that is never given.
 
 /// A number as SQLite stores it.
 pub(crate) fn int(number: u64) -> i64 {

@@ -5,26 +5,25 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Message, OutgoingMessage,
-    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq,
-    WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse, InboxPage,
+    InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Message,
+    OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome,
+    StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
-use tokio::sync::Notify;
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
 use crate::backend::Backend;
 use crate::integrity::{self, IntegrityReport};
 use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
-use crate::turn::{Outgoing, PreparedTurn, Returned, Settlement, StartRequest};
+use crate::turn::{PreparedMessage, PreparedSettlement, PreparedStart, PreparedTurn, Returned};
 
 /// How many instances one transaction removes.
-const PURGE_TOGETHER: usize = 32;
+const PURGED_PER_TRANSACTION: usize = 32;
 /// How many free pages a purge gives back to the file system at most.
-const VACUUM_PAGES: u32 = 1_024;
+const VACUUMED_PAGES_PER_PURGE: u32 = 1_024;
 
 /// The storage contract on SQLite.
 ///
@@ -38,8 +37,8 @@ const VACUUM_PAGES: u32 = 1_024;
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let provider = SqliteProvider::open_in_memory()?;
-/// let session = provider.open_session(SessionOptions::default(), 1_000).await?;
-/// let ready = provider.fetch_instances(session, 10, 1_000).await?;
+/// let session = provider.open_session(SessionOptions::default()).await?;
+/// let ready = provider.fetch_instances(session, 10).await?;
 /// assert_eq!(ready.instances, []);
 /// # Ok::<(), durable_core::provider::ProviderError>(())
 /// # }).unwrap();
@@ -47,37 +46,60 @@ const VACUUM_PAGES: u32 = 1_024;
 #[derive(Debug, Clone)]
 pub struct SqliteProvider {
     backend: Arc<Backend>,
-    options: SqliteOptions,
+    limits: Limits,
 }
 
 impl SqliteProvider {
     /// Opens the store in this file, which is created, for its owner only, if there
     /// is none.
     ///
-    /// What processes held that are dead is ready again.
+    /// What dead processes held is ready again.
+    ///
+    /// # Errors
+    ///
+    /// - [`Unusable`](ProviderError::Unusable) if the file cannot be created or written, is
+    ///   damaged, belongs to another application, or has a newer schema. It was not changed.
+    /// - [`Unavailable`](ProviderError::Unavailable) if another process keeps it busy for
+    ///   longer than [`SqliteOptions::busy_timeout`], or the system fails to read or write
+    ///   it: nothing happened, and the caller may try again.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ProviderError> {
         Self::open_with(path, SqliteOptions::default())
     }
 
     /// As [`open`](Self::open), with these options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
     pub fn open_with(
         path: impl AsRef<Path>,
         options: SqliteOptions,
     ) -> Result<Self, ProviderError> {
-        let backend = Arc::new(Backend::open(path.as_ref(), options)?);
-        Ok(Self { backend, options })
+        let (limits, options) = (options.limits, Arc::new(options));
+        let backend = Arc::new(Backend::open(path.as_ref(), &options)?);
+        Ok(Self { backend, limits })
     }
 
     /// A store that lives in memory and ends with its last handle, for tests. Every
     /// call is done when it returns, so it also works in virtual time.
+    ///
+    /// # Errors
+    ///
+    /// [`Unusable`](ProviderError::Unusable) if SQLite refuses a setting, or the library is
+    /// too old.
     pub fn open_in_memory() -> Result<Self, ProviderError> {
         Self::open_in_memory_with(SqliteOptions::default())
     }
 
     /// As [`open_in_memory`](Self::open_in_memory), with these options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open_in_memory`](Self::open_in_memory).
     pub fn open_in_memory_with(options: SqliteOptions) -> Result<Self, ProviderError> {
-        let backend = Arc::new(Backend::open_in_memory(options)?);
-        Ok(Self { backend, options })
+        let (limits, options) = (options.limits, Arc::new(options));
+        let backend = Arc::new(Backend::open_in_memory(&options)?);
+        Ok(Self { backend, limits })
     }
 
     /// How many handles on this store there are in this process.
@@ -87,18 +109,29 @@ impl SqliteProvider {
 
     /// What was written since the store was opened.
     pub fn statistics(&self) -> Statistics {
-        self.backend.counters.read()
+        self.backend.statistics()
     }
 
     /// Checks the whole file and decodes every record in it. It reads everything, on
     /// a connection of its own, and blocks no writer.
+    ///
+    /// # Errors
+    ///
+    /// Damage is reported, not an error. [`Unavailable`](ProviderError::Unavailable) and
+    /// [`Unusable`](ProviderError::Unusable) say that the file could not be read.
     pub async fn integrity_check(&self) -> Result<IntegrityReport, ProviderError> {
         self.backend.read(integrity::check).await
     }
 
     /// Gives up to this many free pages back to the file system.
+    ///
+    /// # Errors
+    ///
+    /// As for every write: [`Unavailable`](ProviderError::Unavailable) if nothing happened,
+    /// [`Unknown`](ProviderError::Unknown) if it may have happened, and
+    /// [`Unusable`](ProviderError::Unusable) if it cannot succeed.
     pub async fn vacuum(&self, max_pages: u32) -> Result<(), ProviderError> {
-        let vacuum = self.backend.submit(None, move |store| {
+        let vacuum = self.backend.write(move |store| {
             let text = format!("PRAGMA incremental_vacuum({max_pages})");
             Ok(store.statements.connection.execute_batch(&text)?)
         });
@@ -108,32 +141,28 @@ impl SqliteProvider {
 
 #[async_trait]
 impl Provider for SqliteProvider {
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
+    fn now_ms(&self) -> u64 {
+        self.backend.now_ms()
+    }
+
+    async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
         let step = self
             .backend
-            .write(now_ms, move |store| store.open_session(&options));
+            .write(move |store| store.open_session(&options));
         step.await
     }
 
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError> {
+    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
         let step = self
             .backend
-            .hold(now_ms, move |store| store.heartbeat(session));
+            .write_leases(move |store| store.heartbeat(session));
         step.await
     }
 
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
+    async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
         let step = self
             .backend
-            .write(now_ms, move |store| store.close_session(session));
+            .write(move |store| store.close_session(session));
         step.await
     }
 
@@ -141,41 +170,22 @@ impl Provider for SqliteProvider {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
         let step = self
             .backend
-            .hold(now_ms, move |store| store.fetch_instances(session, max));
+            .write_leases(move |store| store.fetch_instances(session, max));
         step.await
     }
 
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let limits = self.options.limits;
-        let submitted: Vec<_> = turns
-            .into_iter()
-            .map(|turn| {
-                let prepared = PreparedTurn::new(turn, limits)?;
-                let step = self
-                    .backend
-                    .submit(None, move |store| store.commit(&prepared));
-                Ok(step)
-            })
-            .collect();
-        let mut outcomes = Vec::with_capacity(submitted.len());
-        for step in submitted {
-            outcomes.push(match step {
-                Ok(step) => step.await,
-                Err(error) => Err(error),
-            });
-        }
-        outcomes
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let prepared = PreparedTurn::new(turn, &self.limits)?;
+        let step = self.backend.write(move |store| store.commit(&prepared));
+        step.await
     }
 
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        let releases = Returned::prepare(releases, self.options.limits)?;
-        let step = self
-            .backend
-            .write(now_ms, move |store| store.release(&releases));
+    async fn release(&self, releases: Vec<Release>) -> Result<(), ProviderError> {
+        let releases = Returned::prepare(releases, &self.limits)?;
+        let step = self.backend.write(move |store| store.release(&releases));
         step.await
     }
 
@@ -184,24 +194,22 @@ impl Provider for SqliteProvider {
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
-        now_ms: u64,
     ) -> Result<WorkBatch, ProviderError> {
         let queues = queues.to_vec();
         let step = self
             .backend
-            .hold(now_ms, move |store| store.fetch_work(session, &queues, max));
+            .write_leases(move |store| store.fetch_work(session, &queues, max));
         step.await
     }
 
     async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        let settlements = Settlement::prepare(settlements, self.options.limits)?;
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        let settlement = PreparedSettlement::new(settlement, &self.limits)?;
         let step = self
             .backend
-            .write(now_ms, move |store| store.settle_work(&settlements));
+            .write(move |store| store.settle_work(&settlement));
         step.await
     }
 
@@ -209,20 +217,17 @@ impl Provider for SqliteProvider {
         &self,
         lease: &WorkLease,
         details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError> {
-        self.options.limits.check_payload("heartbeat", &details)?;
+    ) -> Result<HeartbeatOutcome, ProviderError> {
+        self.limits.check_payload("heartbeat", &details)?;
         let lease = lease.clone();
         let step = self
             .backend
-            .write(now_ms, move |store| store.heartbeat_work(&lease, &details));
+            .write(move |store| store.heartbeat_work(&lease, &details));
         step.await
     }
 
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        let step = self
-            .backend
-            .write(now_ms, move |store| store.fire_timers(max));
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        let step = self.backend.write(move |store| store.fire_timers(max));
         step.await
     }
 
@@ -231,25 +236,18 @@ impl Provider for SqliteProvider {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        let request = StartRequest::new(instance, message, self.options.limits)?;
+        let start = PreparedStart::new(instance, message, &self.limits)?;
         let id = instance.clone();
         let step = self
             .backend
-            .write(now_ms, move |store| store.start(&id, &request, reuse));
+            .write(move |store| store.start(&id, start.request(), reuse));
         step.await
     }
 
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        let messages = Outgoing::from_client(messages, self.options.limits)?;
-        let step = self
-            .backend
-            .write(now_ms, move |store| store.send(&messages));
+    async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        let message = PreparedMessage::new(message, &self.limits)?;
+        let step = self.backend.write(move |store| store.send(&message));
         step.await
     }
 
@@ -257,24 +255,17 @@ impl Provider for SqliteProvider {
         &self,
         instance: &InstanceId,
         reason: Failure,
-        now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
-        self.options.limits.check_failure(&reason)?;
+        self.limits.check_failure(&reason)?;
         let id = instance.clone();
         let status = InstanceStatus::Suspended { failure: reason };
-        let step = self
-            .backend
-            .write(now_ms, move |store| store.suspend(&id, &status));
+        let step = self.backend.write(move |store| store.suspend(&id, &status));
         step.await
     }
 
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
+    async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError> {
         let id = instance.clone();
-        let step = self.backend.write(now_ms, move |store| store.resume(&id));
+        let step = self.backend.write(move |store| store.resume(&id));
         step.await
     }
 
@@ -354,27 +345,23 @@ impl Provider for SqliteProvider {
 
     /// Looks for what to remove on a reader, and removes it in small transactions, so
     /// that others get their turn in between.
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        let PurgeRequest { filter, max } = purge.clone();
-        // It moves the store's clock also when there is nothing to remove.
-        self.backend.write(now_ms, |_| Ok(())).await?;
+    async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
+        let PurgeRequest { filter, max, .. } = purge.clone();
+        // It ends late sessions also when there is nothing to remove.
+        self.backend.write(|_| Ok(())).await?;
         let (ids, has_more) = self
             .backend
             .read(move |connection| query::ended(connection, &filter, max))
             .await?;
-        let mut report = PurgeReport {
-            instances: 0,
-            has_more,
-        };
-        for together in ids.chunks(PURGE_TOGETHER) {
+        let mut report = PurgeReport::default();
+        report.has_more = has_more;
+        for together in ids.chunks(PURGED_PER_TRANSACTION) {
             let together = together.to_vec();
-            let step = self
-                .backend
-                .write(now_ms, move |store| store.purge(&together));
+            let step = self.backend.write(move |store| store.purge(&together));
             report.instances += step.await?;
         }
         if report.instances > 0 {
-            self.vacuum(VACUUM_PAGES).await?;
+            self.vacuum(VACUUMED_PAGES_PER_PURGE).await?;
         }
         Ok(report)
     }
@@ -383,16 +370,8 @@ impl Provider for SqliteProvider {
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let _waiting = self.backend.waiting();
-        let bell = Arc::new(Notify::new());
-        loop {
-            let board = &self.backend.board;
-            if let Some(seen) = board.look_or_leave_bell(session, topic, seen, &bell)? {
-                return Ok(seen);
-            }
-            bell.notified().await;
-        }
+        self.backend.wait(session, topic, since).await
     }
 }

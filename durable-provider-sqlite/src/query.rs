@@ -2,16 +2,18 @@
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, StatusKind, WorkKey,
+    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, SourceEvent,
+    StatusKind, WorkKey,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
-    decode_entry,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::codec::{failure_of, item_of, message_of, status_kind, status_number, status_of};
-use crate::error::{Step, damaged};
+use crate::codec::{
+    entry_of, failure_of, message_of, status_kind, status_number, status_of, work_item_of,
+};
+use crate::error::Step;
 use crate::number::{int, limit, uint};
 use crate::sql;
 
@@ -112,10 +114,10 @@ pub(crate) fn executions(connection: &Connection, id: &InstanceId) -> Step<Vec<E
         return Ok(Vec::new());
     };
     let execution = |row: &Row<'_>| {
-        Ok(ExecutionRecord {
-            execution_id: ExecutionId::new(uint(row.get(0)?)),
-            last_event_id: EventId::new(uint(row.get(1)?)),
-        })
+        Ok(ExecutionRecord::new(
+            ExecutionId::new(uint(row.get(0)?)),
+            EventId::new(uint(row.get(1)?)),
+        ))
     };
     let mut statement = snapshot.prepare_cached(sql::EXECUTIONS_READ)?;
     let past = statement.query_map([key], execution)?;
@@ -132,10 +134,7 @@ pub(crate) fn history(
     after: EventId,
     max: usize,
 ) -> Step<HistoryPage> {
-    let mut page = HistoryPage {
-        entries: Vec::new(),
-        has_more: false,
-    };
+    let mut page = HistoryPage::default();
     let Some(key) = key_of(connection, id)? else {
         return Ok(page);
     };
@@ -151,17 +150,10 @@ pub(crate) fn history(
             page.has_more = true;
             break;
         }
-        let event_id = uint(row.get(0)?);
+        let event_id = EventId::new(uint(row.get(0)?));
         let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
         let what = format_args!("`{id}`, execution {execution_id}, event {event_id}");
-        let entry = decode_entry(bytes).map_err(|error| damaged(what, &error))?;
-        if entry.event_id().get() != event_id {
-            return Err(ProviderError::Damaged {
-                reason: format!("{what}: the entry of event {} is there", entry.event_id()),
-            }
-            .into());
-        }
-        page.entries.push(entry);
+        page.entries.push(entry_of(what, event_id, bytes)?);
     }
     Ok(page)
 }
@@ -226,16 +218,24 @@ pub(crate) fn poisoned(
             page.next = last.or(after).cloned();
             break;
         }
-        let id: String = row.get(0)?;
-        let what = format!("poisoned work of `{id}`");
-        let item = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-        let failure = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        page.work.push(PoisonedWork {
-            item: item_of(&what, item)?,
-            failure: failure_of(&what, failure)?,
-        });
+        page.work.push(poisoned_work(row)?);
     }
     Ok(page)
+}
+
+/// The columns of `poisoned_read.sql`.
+fn poisoned_work(row: &Row<'_>) -> Step<PoisonedWork> {
+    let id = InstanceId::from(row.get::<_, String>(0)?);
+    let execution_id = ExecutionId::new(uint(row.get(1)?));
+    let event_id = EventId::new(uint(row.get(2)?));
+    let number = uint(row.get(3)?);
+    let failure = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
+    let entry = row.get_ref(5)?.as_blob_or_null();
+    let entry = entry.map_err(rusqlite::Error::from)?;
+    let source = SourceEvent::new(execution_id, event_id);
+    let item = work_item_of(&id, source, number, entry)?;
+    let what = format_args!("the failure of the dead letter {execution_id}/{event_id} of `{id}`");
+    Ok(PoisonedWork::new(item, failure_of(what, failure)?))
 }
 
 fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i64>> {
@@ -285,19 +285,18 @@ fn plain_record(
         }
         .into());
     }
-    Ok(InstanceRecord {
-        instance: id.into(),
-        execution_id: ExecutionId::new(uint(row.get(1)?)),
-        name: Name::from(row.get::<_, String>(2)?),
-        version: version.map(Version::from),
-        status,
-        blocked,
-        custom_status: custom_status.map(Payload::from),
-        parent,
-        last_event_id: EventId::new(uint(row.get(11)?)),
-        created_at_ms: uint(row.get(12)?),
-        updated_at_ms: uint(row.get(13)?),
-    })
+    let execution_id = ExecutionId::new(uint(row.get(1)?));
+    let name = Name::from(row.get::<_, String>(2)?);
+    let created_at_ms = uint(row.get(12)?);
+    let mut record = InstanceRecord::pending(id.into(), execution_id, name, created_at_ms);
+    record.version = version.map(Version::from);
+    record.status = status;
+    record.blocked = blocked;
+    record.custom_status = custom_status.map(Payload::from);
+    record.parent = parent;
+    record.last_event_id = EventId::new(uint(row.get(11)?));
+    record.updated_at_ms = uint(row.get(13)?);
+    Ok(record)
 }
 
 /// In a list a damaged record is shown as blocked by its damage: one instance must

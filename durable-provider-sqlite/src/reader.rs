@@ -22,7 +22,7 @@ use crate::options::SqliteOptions;
 
 /// How long a query waits before a reader opens a connection for it, although another
 /// reader has one.
-const PATIENCE: Duration = Duration::from_millis(20);
+const EXTRA_READER_AFTER: Duration = Duration::from_millis(20);
 
 /// What a reader is asked; it says whether its connection is still to be trusted.
 type Query = Box<dyn FnOnce(Result<&Connection, ProviderError>) -> bool + Send>;
@@ -30,20 +30,21 @@ type Query = Box<dyn FnOnce(Result<&Connection, ProviderError>) -> bool + Send>;
 /// The threads that read. They end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    queue: Arc<Queue>,
+    queue: Arc<QueryQueue>,
 }
 
 impl Readers {
-    pub(crate) fn spawn(path: &Path, options: SqliteOptions) -> Result<Self, ProviderError> {
+    pub(crate) fn spawn(path: &Path, options: &Arc<SqliteOptions>) -> Result<Self, ProviderError> {
         let readers = Self {
             queue: Arc::default(),
         };
         for number in 0..options.readers.max(1) {
             let (path, queue) = (path.to_owned(), Arc::clone(&readers.queue));
+            let options = Arc::clone(options);
             let is_first = number == 0;
             std::thread::Builder::new()
                 .name("durable-sqlite-reader".into())
-                .spawn(move || serve(&path, options, &queue, is_first))
+                .spawn(move || serve(&path, &options, &queue, is_first))
                 .map_err(|error| ProviderError::Unavailable {
                     reason: format!("a reader's thread cannot be started: {error}"),
                 })?;
@@ -66,7 +67,7 @@ impl Readers {
                 }
                 Err(error) => (Err(error), true),
             };
-            // Whoever asked may be gone.
+            // The caller may have stopped waiting.
             let _ = reply.send(result);
             is_sound
         });
@@ -84,7 +85,7 @@ impl Drop for Readers {
     }
 }
 
-fn serve(path: &Path, options: SqliteOptions, queue: &Queue, is_first: bool) {
+fn serve(path: &Path, options: &SqliteOptions, queue: &QueryQueue, is_first: bool) {
     let mut open: Option<Connection> = None;
     loop {
         let next = match is_first || open.is_some() {
@@ -96,7 +97,7 @@ fn serve(path: &Path, options: SqliteOptions, queue: &Queue, is_first: bool) {
         };
         let connection = match open.take() {
             Some(connection) => Ok(connection),
-            None => connection::open_reader(path, &options),
+            None => connection::open_reader(path, options),
         };
         match connection {
             Ok(connection) => {
@@ -114,8 +115,8 @@ fn serve(path: &Path, options: SqliteOptions, queue: &Queue, is_first: bool) {
 
 /// Queries that wait for a reader.
 #[derive(Debug, Default)]
-struct Queue {
-    inner: Mutex<Waiting>,
+struct QueryQueue {
+    waiting: Mutex<WaitingQueries>,
     /// Rung for readers that take a query at once.
     arrived: Condvar,
     /// Rung for readers that take a query when it has waited.
@@ -123,7 +124,7 @@ struct Queue {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingQueries {
     /// In the order in which they came, and when that was.
     queries: VecDeque<(Instant, Query)>,
     /// How many readers have nothing to do and take a query at once.
@@ -131,7 +132,7 @@ struct Waiting {
     closed: bool,
 }
 
-impl Queue {
+impl QueryQueue {
     fn push(&self, query: Query) {
         let mut waiting = self.lock();
         waiting.queries.push_back((Instant::now(), query));
@@ -175,7 +176,7 @@ impl Queue {
         let mut waiting = self.lock();
         loop {
             let waited = waiting.queries.front().map(|(since, _)| since.elapsed());
-            waiting = match waited.map(|waited| PATIENCE.saturating_sub(waited)) {
+            waiting = match waited.map(|waited| EXTRA_READER_AFTER.saturating_sub(waited)) {
                 Some(Duration::ZERO) => return Some(waiting.queries.pop_front()?.1),
                 Some(longer) => {
                     let woken = self.delayed.wait_timeout(waiting, longer);
@@ -190,14 +191,14 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, WaitingQueries> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl std::fmt::Debug for Waiting {
+impl std::fmt::Debug for WaitingQueries {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Waiting")
+        f.debug_struct("WaitingQueries")
             .field("queries", &self.queries.len())
             .finish_non_exhaustive()
     }
@@ -217,24 +218,21 @@ mod tests {
     fn readers(count: usize) -> (tempfile::TempDir, Readers) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        let options = SqliteOptions {
-            readers: count,
-            ..SqliteOptions::default()
-        };
+        let options = Arc::new(SqliteOptions::default().readers(count));
         drop(connection::open_writer(&path, &options).unwrap());
-        let readers = Readers::spawn(&path, options).unwrap();
+        let readers = Readers::spawn(&path, &options).unwrap();
         (folder, readers)
     }
 
     #[test]
     fn a_query_is_taken_at_once_or_after_a_while() {
-        let queue = Queue::default();
+        let queue = QueryQueue::default();
         queue.push(query());
         assert!(queue.take().is_some());
         let began = Instant::now();
         queue.push(query());
         assert!(queue.take_waiting().is_some());
-        assert!(began.elapsed() >= PATIENCE);
+        assert!(began.elapsed() >= EXTRA_READER_AFTER);
         queue.push(query());
         queue.close();
         assert!(queue.take().is_some(), "what came is still answered");

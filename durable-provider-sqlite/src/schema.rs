@@ -10,13 +10,11 @@ use crate::error::of_opening;
 /// `DURA`: marks our files.
 const APPLICATION_ID: i32 = 0x4455_5241;
 
-/// What leads from each version to the next; the first makes version 1 of an empty
-/// file. Entries are added and never changed.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("schema_2.sql")];
+/// The tables and indexes of [`VERSION`].
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version that this release reads and writes.
-#[expect(clippy::cast_possible_wrap, reason = "there are few migrations")]
-pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
+const VERSION: i32 = 1;
 
 /// What a file says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +47,7 @@ impl Header {
             )
         } else if self.version > VERSION {
             format!(
-                "`{path}` has schema version {} and this release reads up to {VERSION}: upgrade \
+                "`{path}` has schema version {} and this release reads version {VERSION}: upgrade \
                  this node; the file was not touched",
                 self.version
             )
@@ -71,32 +69,27 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), Provider
     header.check(path)
 }
 
-/// Brings a file to the version of this release, each step in a transaction.
-pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), ProviderError> {
+/// Creates the tables and indexes in an empty file, in one transaction.
+pub(crate) fn create(connection: &mut Connection, path: &Path) -> Result<(), ProviderError> {
     let told = |error: rusqlite::Error| of_opening(path, &error);
-    loop {
-        let header = Header::read(connection).map_err(told)?;
-        header.check(path)?;
-        if header.version == VERSION {
-            return Ok(());
-        }
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = connection
-            .transaction_with_behavior(behavior)
-            .map_err(told)?;
-        // Another process may have been faster.
-        if Header::read(&transaction).map_err(told)? == header {
-            step(&transaction, header.version).map_err(told)?;
-        }
-        transaction.commit().map_err(told)?;
+    if Header::read(connection).map_err(told)?.version == VERSION {
+        return Ok(());
     }
+    let behavior = TransactionBehavior::Immediate;
+    let transaction = connection
+        .transaction_with_behavior(behavior)
+        .map_err(told)?;
+    // Another process may have been faster.
+    let header = Header::read(&transaction).map_err(told)?;
+    header.check(path)?;
+    if header.version != VERSION {
+        write(&transaction).map_err(told)?;
+    }
+    transaction.commit().map_err(told)
 }
 
-fn step(connection: &Connection, version: i32) -> rusqlite::Result<()> {
-    let migration = usize::try_from(version)
-        .ok()
-        .and_then(|at| MIGRATIONS.get(at));
-    connection.execute_batch(migration.copied().unwrap_or_default())?;
+fn write(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(SCHEMA)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", version + 1)
+    connection.pragma_update(None, "user_version", VERSION)
 }

@@ -1,4 +1,4 @@
--- Version 1. Applied once, in one transaction, to an empty file.
+-- Version 1 of the schema. Applied once, in one transaction, to an empty file.
 --
 -- Numbers that must only rise (instance keys, session ids, fencing tokens, places in
 -- inboxes, the order in which things became ready) are given in the order of
@@ -6,6 +6,8 @@
 
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
+    -- The store's time at the latest change, unless that was a turn that appended to a
+    -- history: then `instance.committed_at_ms` says it.
     now_ms INTEGER NOT NULL,
     last_number INTEGER NOT NULL
 ) STRICT;
@@ -26,10 +28,11 @@ CREATE TABLE instance (
     last_event_id INTEGER NOT NULL,
     status_kind INTEGER NOT NULL,
     updated_at_ms INTEGER NOT NULL,
-    -- The last commit, and its answer.
+    -- The last commit, the store's time then, and its answer.
     commit_id BLOB,
+    committed_at_ms INTEGER NOT NULL,
     commit_answer BLOB,
-    -- The holder; 0 is nobody.
+    -- The session that holds the lease; 0 if there is none.
     session_id INTEGER NOT NULL,
     token INTEGER NOT NULL,
     -- Messages up to here were given to the holder.
@@ -40,7 +43,10 @@ CREATE TABLE instance (
     not_before_ms INTEGER NOT NULL,
     must_run INTEGER NOT NULL,
     is_blocked INTEGER NOT NULL,
-    crashes INTEGER NOT NULL
+    crashes INTEGER NOT NULL,
+    -- Activities that the holder of the instance runs, see `store/inline_work.rs`; NULL if
+    -- there are none.
+    inline_work BLOB
 ) STRICT;
 
 CREATE INDEX instance_place ON instance (session_id, ready_at_ms, ready_number);
@@ -103,15 +109,21 @@ CREATE TABLE inbox (
     PRIMARY KEY (instance_key, seq)
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX inbox_message ON inbox (instance_key, message_id);
+-- Not unique: a start is put beside an older message that has its id.
+CREATE INDEX inbox_message ON inbox (instance_key, message_id);
 
+-- Work that is queued, or that a session holds. What is called with which input stands in
+-- the entry of the history that has the same key.
 CREATE TABLE work (
     instance_key INTEGER NOT NULL,
     execution_id INTEGER NOT NULL,
     event_id INTEGER NOT NULL,
+    -- Which activity call of its execution it is.
+    number INTEGER NOT NULL,
     -- The default queue has no name.
     queue TEXT NOT NULL,
-    -- The holder; 0 is nobody, and -1 is nobody for ever: the item is damaged.
+    -- The session that holds the lease; 0 if there is none, -1 if the entry is damaged and
+    -- no session can claim the work.
     session_id INTEGER NOT NULL,
     token INTEGER NOT NULL,
     ready_at_ms INTEGER NOT NULL,
@@ -120,19 +132,18 @@ CREATE TABLE work (
     crashes INTEGER NOT NULL,
     is_cancelled INTEGER NOT NULL,
     heartbeat TEXT,
-    item BLOB NOT NULL,
     PRIMARY KEY (instance_key, execution_id, event_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX work_place ON work (session_id, queue, ready_at_ms, ready_number);
 CREATE INDEX work_cancelled ON work (session_id) WHERE is_cancelled = 1;
 
--- Work that was set aside, for inspection.
+-- Dead letters: poisoned work, kept for inspection. What was called stands in the history.
 CREATE TABLE poisoned (
     instance_key INTEGER NOT NULL,
     execution_id INTEGER NOT NULL,
     event_id INTEGER NOT NULL,
-    item BLOB NOT NULL,
+    number INTEGER NOT NULL,
     failure BLOB NOT NULL,
     PRIMARY KEY (instance_key, execution_id, event_id)
 ) STRICT, WITHOUT ROWID;

@@ -1,99 +1,42 @@
 //! What the caller's task makes ready before the writer is bothered: requests are
 //! checked, measured and encoded here, so the writer only writes.
 
-use durable_core::provider::{
-    InstanceStatus, Lease, Message, MessageBody, OutgoingMessage, ProviderError, Release,
-    StartInstance, TurnCommit, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
-};
-use durable_core::{Event, EventId, ExecutionId, HistoryEntry, InstanceId, Limits, MessageId};
+use std::sync::Arc;
 
-use crate::codec::{Entries, failure_bytes, item_bytes, message_bytes, status_bytes};
-use crate::store::result_message;
+use durable_core::provider::{
+    Lease, Message, MessageBody, OutgoingMessage, ProviderError, Release, StartInstance,
+    TurnCommit, WorkKey, WorkLease, WorkResult, WorkSettlement,
+};
+use durable_core::{ExecutionId, Failure, InstanceId, Limits, MessageId, Payload};
+
+use crate::codec::{Entries, failure_bytes, message_bytes, status_bytes};
 
 type Prepared<T> = Result<T, ProviderError>;
 
-/// A turn that does not contradict itself, encoded.
+/// A turn that does not contradict itself, and the bytes of what it stores.
 #[derive(Debug)]
 pub(crate) struct PreparedTurn {
-    pub(crate) turn: TurnCommit,
+    pub(crate) turn: Arc<TurnCommit>,
     pub(crate) events: Entries,
     pub(crate) next_execution: Option<(ExecutionId, Entries)>,
-    pub(crate) work: Vec<NewWork>,
-    pub(crate) messages: Vec<Outgoing>,
+    /// Those of the turn's messages, in their order.
+    message_bytes: Vec<Vec<u8>>,
     pub(crate) status: Option<Vec<u8>>,
     pub(crate) blocked: Option<Vec<u8>>,
 }
 
-/// A work item and its bytes.
-#[derive(Debug)]
-pub(crate) struct NewWork {
-    pub(crate) item: WorkItem,
-    pub(crate) bytes: Vec<u8>,
-    /// Whether an event of the turn says all that the item does.
-    pub(crate) is_recorded: bool,
-}
-
-/// A message on its way.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    pub(crate) target: InstanceId,
-    pub(crate) message_id: MessageId,
-    pub(crate) bytes: Vec<u8>,
-    /// If it creates its target when there is none.
-    pub(crate) start: Option<StartRequest>,
-}
-
-/// A start and its bytes.
-#[derive(Debug)]
-pub(crate) struct StartRequest {
-    pub(crate) message_id: MessageId,
-    pub(crate) start: StartInstance,
-    pub(crate) bytes: Vec<u8>,
-}
-
-/// A lease on its way back.
-#[derive(Debug)]
-pub(crate) struct Returned {
-    pub(crate) lease: Lease,
-    pub(crate) not_before_ms: u64,
-    /// What kept its holder from running the instance.
-    pub(crate) blocked: Option<Vec<u8>>,
-}
-
-/// Work on its way back.
-#[derive(Debug)]
-pub(crate) struct Settlement {
-    pub(crate) lease: WorkLease,
-    pub(crate) result: WorkResult,
-    /// What the instance is told.
-    pub(crate) message: Option<Message>,
-    /// Why the item is kept for inspection.
-    pub(crate) failure: Option<Vec<u8>>,
-}
-
 impl PreparedTurn {
-    pub(crate) fn new(mut turn: TurnCommit, limits: Limits) -> Prepared<Self> {
-        check_request(&turn)?;
-        limits.check_turn(&turn)?;
+    pub(crate) fn new(turn: Arc<TurnCommit>, limits: &Limits) -> Prepared<Self> {
+        turn.validate(limits)?;
         let events = Entries::encode(&turn.events)?;
         let next_execution = match &turn.next_execution {
             Some(next) => Some((next.execution_id, Entries::encode(&next.events)?)),
             None => None,
         };
-        let work = std::mem::take(&mut turn.new_work)
-            .into_iter()
-            .filter(|item| !is_dropped(&turn, item))
-            .map(|item| {
-                Ok(NewWork {
-                    bytes: item_bytes(&item)?,
-                    is_recorded: is_recorded(&turn, &item),
-                    item,
-                })
-            })
-            .collect::<Prepared<_>>()?;
-        let messages = std::mem::take(&mut turn.new_messages)
-            .into_iter()
-            .map(Outgoing::new)
+        let message_bytes = turn
+            .new_messages
+            .iter()
+            .map(|outgoing| message_bytes(&outgoing.message))
             .collect::<Prepared<_>>()?;
         let status = turn.update.status.as_ref().map(status_bytes).transpose()?;
         let blocked = turn.update.blocked.as_ref();
@@ -102,88 +45,52 @@ impl PreparedTurn {
             turn,
             events,
             next_execution,
-            work,
-            messages,
+            message_bytes,
             status,
             blocked,
         })
     }
+
+    /// The messages that the turn sends, and their bytes.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (&OutgoingMessage, &[u8])> {
+        let bytes = self.message_bytes.iter().map(Vec::as_slice);
+        self.turn.new_messages.iter().zip(bytes)
+    }
 }
 
-/// Whether an item is finished or cancelled by the very turn that asks for it.
-fn is_dropped(turn: &TurnCommit, item: &WorkItem) -> bool {
-    turn.finished_work.contains(&item.key) || turn.cancelled_work.contains(&item.key)
+/// A message that a client sends, and its bytes.
+#[derive(Debug)]
+pub(crate) struct PreparedMessage {
+    pub(crate) target: InstanceId,
+    pub(crate) message_id: MessageId,
+    pub(crate) bytes: Vec<u8>,
 }
 
-/// Whether an event of the execution that the turn goes on with says all that the item
-/// does, so that it can be found again in the history.
-fn is_recorded(turn: &TurnCommit, item: &WorkItem) -> bool {
-    let WorkKey {
-        execution_id,
-        event_id,
-        ..
-    } = item.key;
-    let is_current = turn.next_execution.is_none() && execution_id == turn.execution_id;
-    let entry = (event_id.get())
-        .checked_sub(turn.expected_last_event_id.next().get())
-        .and_then(|at| turn.events.get(usize::try_from(at).ok()?));
-    is_current
-        && entry.is_some_and(|entry| match &entry.event {
-            Event::ActivityScheduled {
-                name,
-                input,
-                options,
-                ..
-            } => {
-                *name == item.name
-                    && *input == item.input
-                    && *options == item.options
-                    && entry.recorded_at_ms == item.scheduled_at_ms
-            }
-            _ => false,
-        })
-}
-
-impl Outgoing {
-    fn new(outgoing: OutgoingMessage) -> Prepared<Self> {
+impl PreparedMessage {
+    pub(crate) fn new(outgoing: OutgoingMessage, limits: &Limits) -> Prepared<Self> {
         let OutgoingMessage { target, message } = outgoing;
-        let bytes = message_bytes(&message)?;
-        let start = match message.body {
-            MessageBody::Start(start) => Some(StartRequest {
-                message_id: message.message_id.clone(),
-                start,
-                bytes: bytes.clone(),
-            }),
-            _ => None,
-        };
+        limits.check_message(&target, &message)?;
+        if matches!(message.body, MessageBody::Start(_)) {
+            return invalid(format!("a start for `{target}` is sent as a message"));
+        }
         Ok(Self {
             target,
+            bytes: message_bytes(&message)?,
             message_id: message.message_id,
-            bytes,
-            start,
         })
-    }
-
-    /// Messages that a client sends.
-    pub(crate) fn from_client(
-        messages: Vec<OutgoingMessage>,
-        limits: Limits,
-    ) -> Prepared<Vec<Self>> {
-        for outgoing in &messages {
-            limits.check_message(&outgoing.target, &outgoing.message)?;
-            if matches!(outgoing.message.body, MessageBody::Start(_)) {
-                return invalid(format!(
-                    "a start for `{}` is sent as a message",
-                    outgoing.target
-                ));
-            }
-        }
-        messages.into_iter().map(Self::new).collect()
     }
 }
 
-impl StartRequest {
-    pub(crate) fn new(id: &InstanceId, message: Message, limits: Limits) -> Prepared<Self> {
+/// A start that a client asks for, and the bytes of its message.
+#[derive(Debug)]
+pub(crate) struct PreparedStart {
+    message_id: MessageId,
+    start: StartInstance,
+    bytes: Vec<u8>,
+}
+
+impl PreparedStart {
+    pub(crate) fn new(id: &InstanceId, message: Message, limits: &Limits) -> Prepared<Self> {
         limits.check_message(id, &message)?;
         let bytes = message_bytes(&message)?;
         let MessageBody::Start(start) = message.body else {
@@ -195,10 +102,49 @@ impl StartRequest {
             bytes,
         })
     }
+
+    pub(crate) fn request(&self) -> StartRequest<'_> {
+        StartRequest {
+            message_id: &self.message_id,
+            start: &self.start,
+            bytes: &self.bytes,
+        }
+    }
+}
+
+/// A start, by a client or by a turn, and the bytes of its message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StartRequest<'a> {
+    pub(crate) message_id: &'a MessageId,
+    pub(crate) start: &'a StartInstance,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl<'a> StartRequest<'a> {
+    /// The start that a message asks for, if it is one.
+    pub(crate) fn of(message: &'a Message, bytes: &'a [u8]) -> Option<Self> {
+        match &message.body {
+            MessageBody::Start(start) => Some(Self {
+                message_id: &message.message_id,
+                start,
+                bytes,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// A lease on its way back.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) lease: Lease,
+    pub(crate) not_before_ms: u64,
+    /// What kept its holder from running the instance.
+    pub(crate) blocked: Option<Vec<u8>>,
 }
 
 impl Returned {
-    pub(crate) fn prepare(releases: Vec<Release>, limits: Limits) -> Prepared<Vec<Self>> {
+    pub(crate) fn prepare(releases: Vec<Release>, limits: &Limits) -> Prepared<Vec<Self>> {
         for release in &releases {
             limits.check_release(release)?;
         }
@@ -214,70 +160,76 @@ impl Returned {
     }
 }
 
-impl Settlement {
-    pub(crate) fn prepare(settlements: Vec<WorkSettlement>, limits: Limits) -> Prepared<Vec<Self>> {
-        for settlement in &settlements {
-            limits.check_work_result(&settlement.result)?;
-        }
-        settlements.into_iter().map(Self::new).collect()
-    }
+/// Work on its way back.
+#[derive(Debug)]
+pub(crate) struct PreparedSettlement {
+    pub(crate) lease: WorkLease,
+    pub(crate) settling: Settling,
+}
 
-    fn new(settlement: WorkSettlement) -> Prepared<Self> {
-        let WorkSettlement { lease, result } = settlement;
-        let failure = match &result {
-            WorkResult::Poisoned(failure) => Some(failure_bytes(failure)?),
-            _ => None,
+/// What becomes of the work.
+#[derive(Debug)]
+pub(crate) enum Settling {
+    /// It goes, and its instance gets the result.
+    Finished(ResultMessage),
+    /// It becomes a dead letter with this failure, and its instance gets the failure.
+    Poisoned(Vec<u8>, ResultMessage),
+    /// It is ready again from this time on.
+    Freed {
+        not_before_ms: u64,
+        /// Whether the attempt counts.
+        has_failed: bool,
+    },
+}
+
+/// The message that carries a result. Its id follows from the key of the work, so that it
+/// can be in the inbox only once.
+#[derive(Debug)]
+pub(crate) struct ResultMessage {
+    pub(crate) message_id: MessageId,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl PreparedSettlement {
+    pub(crate) fn new(settlement: WorkSettlement, limits: &Limits) -> Prepared<Self> {
+        let WorkSettlement { lease, result, .. } = settlement;
+        limits.check_work_result(&result)?;
+        let settling = match result {
+            WorkResult::Finished(result) => {
+                Settling::Finished(ResultMessage::new(&lease.key, result)?)
+            }
+            WorkResult::Poisoned(failure) => Settling::Poisoned(
+                failure_bytes(&failure)?,
+                ResultMessage::new(&lease.key, Err(failure))?,
+            ),
+            WorkResult::Retry { not_before_ms } => Settling::Freed {
+                not_before_ms,
+                has_failed: true,
+            },
+            WorkResult::HandedBack { not_before_ms } => Settling::Freed {
+                not_before_ms: not_before_ms.unwrap_or(0),
+                has_failed: false,
+            },
         };
-        Ok(Self {
-            message: result_message(&lease.key, &result),
-            lease,
+        Ok(Self { lease, settling })
+    }
+}
+
+impl ResultMessage {
+    fn new(key: &WorkKey, result: Result<Payload, Failure>) -> Prepared<Self> {
+        let (execution_id, source_event_id) = (key.execution_id, key.event_id);
+        let message_id = MessageId::from(format!("activity/{execution_id}/{source_event_id}"));
+        let body = MessageBody::ActivityFinished {
+            execution_id,
+            source_event_id,
             result,
-            failure,
+        };
+        let message = Message::new(message_id, body);
+        Ok(Self {
+            bytes: message_bytes(&message)?,
+            message_id: message.message_id,
         })
     }
-}
-
-/// Refuses a turn that contradicts itself.
-fn check_request(turn: &TurnCommit) -> Prepared<()> {
-    check_contiguous("events", turn.expected_last_event_id, &turn.events)?;
-    if let Some(next) = &turn.next_execution {
-        if next.execution_id != turn.execution_id.next() {
-            return invalid(format!(
-                "the next execution is {}, after execution {}",
-                next.execution_id, turn.execution_id
-            ));
-        }
-        if next.events.is_empty() {
-            return invalid("the next execution has no events".into());
-        }
-        check_contiguous("next execution", EventId::UNASSIGNED, &next.events)?;
-    }
-    let id = &turn.lease.instance;
-    let is_own = turn.new_work.iter().all(|item| item.key.instance == *id)
-        && turn.new_timers.iter().all(|timer| timer.instance == *id);
-    if !is_own {
-        return invalid(format!(
-            "work or a timer of another instance than `{id}` is created"
-        ));
-    }
-    if turn.update.status == Some(InstanceStatus::Pending) {
-        return invalid("an instance with a committed turn is not pending".into());
-    }
-    Ok(())
-}
-
-fn check_contiguous(what: &str, tail: EventId, entries: &[HistoryEntry]) -> Prepared<()> {
-    let mut expected = tail.next();
-    for entry in entries {
-        let found = entry.event_id();
-        if found != expected {
-            return invalid(format!(
-                "{what}: event {found} stands where {expected} must"
-            ));
-        }
-        expected = expected.next();
-    }
-    Ok(())
 }
 
 fn invalid<T>(reason: String) -> Prepared<T> {

@@ -2,6 +2,9 @@
 //! must be the same. `DURABLE_MODEL_CASES` and `DURABLE_MODEL_SEED` play others.
 #![cfg(test)]
 
+use std::sync::Arc;
+
+use durable_core::provider::Clock;
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_testkit::ModelTest;
 
@@ -9,8 +12,12 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
-fn check(options: SqliteOptions) {
-    let make = move || async move { SqliteProvider::open_in_memory_with(options).unwrap() };
+fn check(options: &SqliteOptions) {
+    let options = options.clone();
+    let make = move |clock: Arc<dyn Clock>| {
+        let options = options.clone().clock(clock);
+        async move { SqliteProvider::open_in_memory_with(options).unwrap() }
+    };
     let cases = number("DURABLE_MODEL_CASES").unwrap_or(150);
     let test = ModelTest::new(make)
         .cases(u32::try_from(cases).unwrap())
@@ -23,13 +30,10 @@ fn check(options: SqliteOptions) {
 
 #[test]
 fn sqlite_does_what_the_model_does() {
-    check(SqliteOptions::default());
+    check(&SqliteOptions::default());
 }
 
 #[test]
 fn giving_few_messages_at_a_time_makes_no_difference() {
-    check(SqliteOptions {
-        messages_per_fetch: 1,
-        ..SqliteOptions::default()
-    });
+    check(&SqliteOptions::default().messages_per_fetch(1));
 }

@@ -118,10 +118,7 @@ fn registry(times: &Times) -> Registry {
 /// Runs one instance on a fresh store; when each activity ran, and how long it took.
 async fn run(orchestration: Orchestration<u32, u32>, input: u32) -> (Vec<Instant>, Duration) {
     let times = Times::default();
-    let options = RuntimeOptions {
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().verify_replay(false);
     let began = Instant::now();
     let ran = async {
         let node = Runtime::builder(MemoryProvider::new(), registry(&times))

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use durable_core::provider::{Provider, WorkKey, WorkLease};
-use durable_core::{Failure, Limits, Name, Payload};
+use durable_core::provider::{HeartbeatOutcome, Provider, WorkKey, WorkLease};
+use durable_core::{Failure, FailureKind, Limits, Name, Payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::Clock;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// The surroundings of one attempt of an activity.
 ///
@@ -52,7 +51,6 @@ pub(crate) struct Attempt {
     pub(crate) earlier_heartbeat: Option<Payload>,
     pub(crate) cancellation: CancellationToken,
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: Limits,
 }
 
@@ -80,19 +78,19 @@ impl ActivityContext {
         self.attempt.number
     }
 
-    /// Whether nobody waits for the result any more.
+    /// Whether this activity was cancelled: its orchestration no longer waits for it.
     pub fn is_cancelled(&self) -> bool {
         self.attempt.cancellation.is_cancelled()
     }
 
-    /// Waits until nobody waits for the result any more.
+    /// Resolves when this activity is cancelled.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # use durable_runtime::{ActivityContext, Failure};
     /// async fn poll_a_device(ctx: ActivityContext, _device: u32) -> Result<(), Failure> {
     ///     tokio::select! {
-    ///         () = ctx.cancelled() => Err(Failure::cancelled("nobody waits any more")),
+    ///         () = ctx.cancelled() => Err(Failure::cancelled("the caller gave up")),
     ///         () = tokio::time::sleep(Duration::from_secs(3600)) => Ok(()),
     ///     }
     /// }
@@ -118,27 +116,37 @@ impl ActivityContext {
     /// }
     /// # let _ = copy;
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `Cancelled` if another worker has the work by now,
+    /// `InvalidPayload` or `LimitExceeded` if the details do not encode or are too large, and
+    /// `Storage` if the store did not take it.
     pub async fn heartbeat<T: Serialize>(&self, details: &T) -> Result<(), Failure> {
-        let subject = Subject::new("activity", self.attempt.name.clone());
+        let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         let details = payload::encode(&self.attempt.limits, "heartbeat", &subject, details)?;
-        let now_ms = self.attempt.clock.now_ms();
-        let is_held = self
+        let outcome = self
             .attempt
             .provider
-            .heartbeat_work(&self.attempt.lease, details, now_ms)
+            .heartbeat_work(&self.attempt.lease, details)
             .await
-            .map_err(|error| Failure::application("heartbeat", error.to_string()))?;
-        if is_held {
-            Ok(())
-        } else {
-            self.attempt.cancellation.cancel();
-            Err(Failure::cancelled("the work is in other hands"))
+            .map_err(|error| Failure::new(FailureKind::Storage, error.to_string()))?;
+        match outcome {
+            HeartbeatOutcome::Kept => Ok(()),
+            HeartbeatOutcome::LeaseLost => {
+                self.attempt.cancellation.cancel();
+                Err(Failure::cancelled("another session has claimed the work"))
+            }
         }
     }
 
     /// What the last heartbeat of an earlier attempt left behind.
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` if the details are not a `T`.
     pub fn earlier_heartbeat<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
-        let subject = Subject::new("activity", self.attempt.name.clone());
+        let subject = PayloadSubject::new("activity", self.attempt.name.clone());
         self.attempt
             .earlier_heartbeat
             .as_ref()

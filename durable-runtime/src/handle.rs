@@ -9,6 +9,18 @@ use std::marker::PhantomData;
 
 use durable_core::{Name, Version};
 
+/// Keeps the traits of this file closed: methods can be added to them later.
+mod sealed {
+    pub trait Sealed {}
+}
+
+use sealed::Sealed;
+
+impl Sealed for &str {}
+impl Sealed for Name {}
+impl Sealed for OrchestrationName {}
+impl<I, O> Sealed for VersionedOrchestration<I, O> {}
+
 macro_rules! handle {
     (
         $(#[$meta:meta])*
@@ -43,6 +55,8 @@ macro_rules! handle {
 
         impl<$($type),+> Copy for $name<$($type),+> {}
 
+        impl<$($type),+> Sealed for $name<$($type),+> {}
+
         impl<$($type),+> fmt::Debug for $name<$($type),+> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_tuple(stringify!($name)).field(&self.name).finish()
@@ -53,8 +67,8 @@ macro_rules! handle {
 
 macro_rules! reference_by_name {
     ($reference:ident, $name:ident<$($type:ident),+>, $what:literal) => {
-        #[doc = concat!("Something that names ", $what, ": a [`", stringify!($name), "`] or a string.")]
-        pub trait $reference<$($type),+> {
+        #[doc = concat!("Something that names ", $what, ": a [`", stringify!($name), "`] or a string. This crate alone implements it.")]
+        pub trait $reference<$($type),+>: Sealed {
             /// The name.
             fn into_name(self) -> Name;
         }
@@ -197,13 +211,13 @@ impl<I, O> Copy for VersionedOrchestration<I, O> {}
 pub struct OrchestrationName {
     /// The name.
     pub name: Name,
-    /// The version; `None` leaves the choice to whoever runs it.
+    /// The version; `None` leaves the choice to the node that runs it.
     pub version: Option<Version>,
 }
 
 /// Something that names an orchestration: an [`Orchestration`], one version of it,
-/// or a string.
-pub trait OrchestrationRef<I, O> {
+/// or a string. This crate alone implements it.
+pub trait OrchestrationRef<I, O>: Sealed {
     /// Name and version.
     fn into_name(self) -> OrchestrationName;
 }

@@ -58,7 +58,7 @@
 //! | replay histories against changed code | [`replay()`], [`Replayer`] |
 //! | encrypt or compress what is stored | [`PayloadCodec`] |
 //! | wait for several things in a fixed order | [`join_all`], [`select_all`], [`join!`], [`select!`] |
-//! | test in virtual time | [`TokioClock`], and the crate `durable-testkit` |
+//! | test in virtual time | the crate `durable-testkit` |
 //!
 //! # Observability
 //!
@@ -82,7 +82,7 @@
 //! | `durable_commits_rejected_total` | counter | commits of a node that no longer held the instance |
 //! | `durable_messages_dropped_total` | counter, by `reason` | messages that meant nothing (any more) |
 //! | `durable_faults_total` | counter, by `kind` | instances that could not go on |
-//! | `durable_violations_total` | counter | those among them whose code is not deterministic or awaits something foreign |
+//! | `durable_violations_total` | counter | those among them whose code is not deterministic or awaits something that is not durable |
 //! | `durable_activities_total` | counter, by `verdict` | attempts: `completed`, `failed`, `retry`, `handed_back`, `poisoned` |
 //! | `durable_activity_seconds` | histogram | how long attempts took |
 //! | `durable_work_wait_seconds` | histogram | how long calls waited for their first attempt |
@@ -90,48 +90,47 @@
 
 mod activity;
 mod client;
-mod clock;
-mod coding;
 mod combine;
 mod context;
 mod dispatch;
 mod execution;
-mod future;
 mod handle;
-mod interpret;
 mod node;
 mod options;
 mod payload;
+mod payload_codec;
 mod random;
 mod registry;
 mod replay;
-mod retry;
 mod runtime;
-mod store_clock;
-mod turn;
 
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start};
-pub use clock::{Clock, SystemClock, TokioClock};
-pub use coding::{PayloadCodec, PayloadCodecError};
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, ExternalEvent, Misuse, OrchestrationContext, Patched, Promise, Run, Sleep,
+    ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
     SubOrchestration,
 };
+/// The storage contract: what a provider promises, and every type that it names.
+pub use durable_core::provider;
 pub use durable_core::provider::{
-    ExecutionRecord, HistoryPage, IdReuse, InstanceFilter, InstancePage, InstanceRecord,
-    InstanceStatus, Provider, ProviderError, PurgeReport, PurgeRequest, StatusKind,
+    ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
+    InstancePage, InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, Provider,
+    ProviderError, PurgeReport, PurgeRequest, StatusKind, WorkItem, WorkKey,
 };
 pub use durable_core::{
-    Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits, MessageId,
-    Name, Payload, PromiseToken, RetryPolicy, Version,
+    ActivityOptions, Carried, CommandId, CommandKind, Corruption, Difference, Event, EventClass,
+    EventId, EventKind, ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault,
+    InstanceId, LimitError, Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
+    SourceFault, UnreadEvent, Version, Violation,
 };
+pub use execution::Misuse;
 pub use handle::{
     Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
     VersionedOrchestration,
 };
 pub use options::{FaultPolicy, RuntimeOptions};
+pub use payload_codec::{PayloadCodec, PayloadCodecError};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use runtime::{Runtime, RuntimeBuilder};
@@ -156,4 +155,4 @@ pub mod prelude {
 
 /// What the macros of this crate are made of; not for use.
 #[doc(hidden)]
-pub use tokio as __tokio;
+pub use {context::IndexedBranch as __IndexedBranch, tokio as __tokio};

@@ -13,22 +13,20 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
-use crate::clock::Clock;
-use crate::coding::Coding;
-use crate::context::ContextSettings;
-use crate::dispatch::{Cache, HandBacks, Holders, Releases, Running};
+use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
+use crate::execution::ContextSettings;
 use crate::options::RuntimeOptions;
+use crate::payload_codec::ActiveCodec;
 use crate::registry::Registry;
-use crate::store_clock::StoreClock;
 
 /// What a node is made of; it outlives the node's sessions.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub(crate) struct NodeParts {
+    /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) coding: Coding,
+    pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
-    pub(crate) clock: Arc<dyn Clock>,
     /// The node was dropped: its tasks end where they stand, as in a crash.
     pub(crate) killed: CancellationToken,
 }
@@ -38,11 +36,10 @@ pub(crate) struct Node {
     /// The store; what goes into it is encoded.
     pub(crate) provider: Arc<dyn Provider>,
     /// Decodes what comes out of the store.
-    pub(crate) coding: Coding,
+    pub(crate) codec: ActiveCodec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) options: Arc<RuntimeOptions>,
     pub(crate) settings: Arc<ContextSettings>,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) session: SessionId,
     /// Turns that may run at once.
     pub(crate) turn_slots: Arc<Semaphore>,
@@ -52,58 +49,55 @@ pub(crate) struct Node {
     pub(crate) tasks: TaskTracker,
     /// Nothing new is begun.
     pub(crate) draining: CancellationToken,
-    /// Something may be in this session's hands that nobody knows of: only the end
-    /// of the session frees it.
-    pub(crate) doubtful: CancellationToken,
+    /// The session may hold a lease that no task knows of: only the end of the session
+    /// frees it.
+    pub(crate) session_uncertain: CancellationToken,
     /// The session is over: whatever still runs has no say any more.
     pub(crate) ended: CancellationToken,
     /// Tasks end where they stand.
     pub(crate) killed: CancellationToken,
-    /// Told of instances whose code was woken by something foreign.
-    pub(crate) foreign_wakes: mpsc::UnboundedSender<InstanceId>,
+    /// Told of instances whose code was woken by something that is not durable.
+    pub(crate) non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
     /// Told when the store has more messages for a held instance.
     pub(crate) look_again: Notify,
     pub(crate) cache: Cache,
-    pub(crate) holders: Holders,
-    pub(crate) running: Running,
-    pub(crate) hand_backs: HandBacks,
+    pub(crate) instance_tasks: InstanceTasks,
+    pub(crate) running: RunningActivities,
+    pub(crate) missing_code: MissingCodeBackoff,
     pub(crate) releases: Releases,
     is_left_open: AtomicBool,
     commits: AtomicU64,
-    store_clock: StoreClock,
 }
 
 impl Node {
     pub(crate) fn new(
-        parts: &Parts,
+        parts: &NodeParts,
         session: SessionId,
-        foreign_wakes: mpsc::UnboundedSender<InstanceId>,
+        non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
     ) -> Self {
         let options = &parts.options;
         Self {
             provider: Arc::clone(&parts.provider),
-            coding: parts.coding.clone(),
+            codec: parts.codec.clone(),
             registry: Arc::clone(&parts.registry),
-            clock: Arc::clone(&parts.clock),
             session,
             settings: Arc::new(ContextSettings::of(options)),
             turn_slots: Arc::new(Semaphore::new(slots(options.max_turns))),
             activity_slots: Arc::new(Semaphore::new(slots(options.max_activities))),
             tasks: TaskTracker::new(),
             draining: CancellationToken::new(),
-            doubtful: CancellationToken::new(),
+            session_uncertain: CancellationToken::new(),
             ended: CancellationToken::new(),
             killed: parts.killed.child_token(),
-            foreign_wakes,
+            non_durable_wakes,
             look_again: Notify::new(),
             cache: Cache::new(options.cached_executions),
-            holders: Holders::default(),
-            running: Running::default(),
-            hand_backs: HandBacks::default(),
+            instance_tasks: InstanceTasks::default(),
+            running: RunningActivities::default(),
+            missing_code: MissingCodeBackoff::default(),
             releases: Releases::default(),
             is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),
-            store_clock: StoreClock::default(),
             options: Arc::clone(options),
         }
     }
@@ -120,15 +114,14 @@ impl Node {
         self.ended.cancel();
     }
 
-    /// An answer of the store was lost that may have handed something to this
-    /// session.
-    pub(crate) fn doubt(&self) {
-        self.doubtful.cancel();
+    /// An answer of the store was lost that may have given a lease to this session.
+    pub(crate) fn mark_session_uncertain(&self) {
+        self.session_uncertain.cancel();
     }
 
-    /// An instance was left in the middle of a turn. Closing the session would hand
-    /// it back as if it had come to rest; without closing, the store hands it out
-    /// to be run.
+    /// An instance was left in the middle of a turn. Closing the session would release
+    /// it as if it had come to rest; without closing, the store gives it to the next
+    /// session to be run.
     pub(crate) fn leave_session_open(&self) {
         self.is_left_open.store(true, Ordering::Relaxed);
     }
@@ -144,19 +137,14 @@ impl Node {
         CommitId(u128::from(self.session.0) << 64 | u128::from(number))
     }
 
-    /// The store told its time.
-    pub(crate) fn saw_store_time(&self, store_ms: u64) {
-        self.store_clock.saw(store_ms, self.clock.now_ms());
-    }
-
-    /// The store's time, as far as we know.
-    pub(crate) fn store_now_ms(&self) -> u64 {
-        self.store_clock.now_ms(self.clock.now_ms())
+    /// The store's time, as far as it is known without asking.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.provider.now_ms()
     }
 
     /// How long it is until something is due by the store's clock.
     pub(crate) fn until(&self, due_ms: u64) -> Duration {
-        self.store_clock.until(due_ms, self.clock.now_ms())
+        Duration::from_millis(due_ms.saturating_sub(self.now_ms()))
     }
 }
 

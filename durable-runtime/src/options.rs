@@ -5,7 +5,7 @@ use std::time::Duration;
 use durable_core::{Limits, Name};
 
 /// What becomes of an instance whose code panics, violates determinism or waits
-/// for something foreign, or whose history is corrupt.
+/// for something that is not durable, or whose history is corrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FaultPolicy {
     /// It is suspended: nothing is lost, and it goes on when it is resumed after
@@ -16,17 +16,13 @@ pub enum FaultPolicy {
     Terminate,
 }
 
-/// How a node behaves. Start from [`RuntimeOptions::default`].
+/// How a node behaves: the defaults, changed by the methods.
 ///
 /// ```
 /// use durable_runtime::RuntimeOptions;
 ///
-/// let options = RuntimeOptions {
-///     node: "worker-1".into(),
-///     max_activities: 256,
-///     ..RuntimeOptions::default()
-/// };
-/// assert!(options.max_turns > 0);
+/// let options = RuntimeOptions::default().node("worker-1").max_activities(64);
+/// assert_eq!(options.max_turns, 256);
 /// ```
 ///
 /// A node for one kind of work: it runs no orchestrations, and of the activities only
@@ -35,41 +31,42 @@ pub enum FaultPolicy {
 /// ```
 /// use durable_runtime::RuntimeOptions;
 ///
-/// let options = RuntimeOptions {
-///     max_turns: 0,
-///     queues: vec![Some("gpu".into())],
-///     ..RuntimeOptions::default()
-/// };
+/// let options = RuntimeOptions::default().max_turns(0).queues([Some("gpu")]);
 /// # let _ = options;
 /// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RuntimeOptions {
-    /// The name of the node, for people.
+    /// The name of the node, for people. Default: `node`.
     pub node: String,
-    /// How many turns run at once; with none the node runs activities only.
+    /// How many turns run at once; with 0 the node runs activities only. Default: 256.
     pub max_turns: usize,
-    /// How many activities run at once; with none the node runs orchestrations only.
+    /// How many activities run at once; with 0 the node runs orchestrations only.
+    /// Default: 256.
     pub max_activities: usize,
-    /// The activity queues that this node serves; `None` is the default queue.
+    /// The activity queues that this node serves; `None` is the default queue. Default:
+    /// the default queue alone.
     pub queues: Vec<Option<Name>>,
-    /// How many executions stay in memory while they wait; others are replayed.
+    /// How many executions stay in memory while they wait; others are replayed. Default:
+    /// 10,000.
     pub cached_executions: usize,
-    /// How long the node may be silent before others take over what it holds.
+    /// How long the node may send no heartbeat before other nodes claim what it holds.
+    /// Default: 15 s.
     pub session_timeout: Duration,
-    /// How long a dispatcher waits at most before it looks again, although nothing
-    /// was to come: a net below the notifications of the store.
+    /// The longest interval between two polls of a dispatcher, in case a notification of
+    /// the store was lost. Default: 60 s.
     pub max_poll_interval: Duration,
-    /// How often a work item may take its worker down before it is set aside, and
-    /// an instance its node before it is suspended.
+    /// How often a work item may take its worker down before it is poisoned, and an
+    /// instance its node before it is suspended. Default: 5.
     pub max_crashes: u32,
-    /// What becomes of an instance that cannot go on.
+    /// What becomes of an instance that cannot go on. Default: it is suspended.
     pub fault_policy: FaultPolicy,
     /// Whether turns are replayed and compared after they were committed: turns 1,
-    /// 2, 4, 8, … and the last one of an execution.
+    /// 2, 4, 8, … and the last one of an execution. Default: in debug builds only.
     pub verify_replay: bool,
-    /// The largest names and payloads.
+    /// The largest names and payloads, in bytes. Default: [`Limits::default`].
     pub limits: Limits,
-    /// From how many events on `should_continue_as_new` says yes.
+    /// From how many events on `should_continue_as_new` says yes. Default: 10,000.
     pub continue_as_new_after: u64,
 }
 
@@ -89,5 +86,49 @@ impl Default for RuntimeOptions {
             limits: Limits::default(),
             continue_as_new_after: 10_000,
         }
+    }
+}
+
+/// One method for each field: it takes the new value and gives the options back.
+macro_rules! setters {
+    ($($field:ident: $type:ty),+ $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($field), "`](Self#structfield.", stringify!($field), ").")]
+            #[must_use]
+            pub fn $field(mut self, $field: $type) -> Self {
+                self.$field = $field;
+                self
+            }
+        )+
+    };
+}
+
+impl RuntimeOptions {
+    setters! {
+        max_turns: usize,
+        max_activities: usize,
+        cached_executions: usize,
+        session_timeout: Duration,
+        max_poll_interval: Duration,
+        max_crashes: u32,
+        fault_policy: FaultPolicy,
+        verify_replay: bool,
+        limits: Limits,
+        continue_as_new_after: u64,
+    }
+
+    /// Sets [`node`](Self#structfield.node).
+    #[must_use]
+    pub fn node(mut self, node: impl Into<String>) -> Self {
+        self.node = node.into();
+        self
+    }
+
+    /// Sets [`queues`](Self#structfield.queues).
+    #[must_use]
+    pub fn queues(mut self, queues: impl IntoIterator<Item = Option<impl Into<Name>>>) -> Self {
+        let queues = queues.into_iter();
+        self.queues = queues.map(|queue| queue.map(Into::into)).collect();
+        self
     }
 }

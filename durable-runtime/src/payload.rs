@@ -7,14 +7,14 @@ use serde::de::DeserializeOwned;
 
 /// What a payload belongs to, for people.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject {
+pub(crate) struct PayloadSubject {
     /// What it is: `activity`, `event`, …
     pub(crate) what: &'static str,
     /// Its name.
     pub(crate) name: Name,
 }
 
-impl Subject {
+impl PayloadSubject {
     pub(crate) fn new(what: &'static str, name: Name) -> Self {
         Self { what, name }
     }
@@ -24,7 +24,7 @@ impl Subject {
 pub(crate) fn encode<T: Serialize + ?Sized>(
     limits: &Limits,
     role: &'static str,
-    subject: &Subject,
+    subject: &PayloadSubject,
     value: &T,
 ) -> Result<Payload, Failure> {
     let text = serde_json::to_string(value).map_err(|error| {
@@ -42,7 +42,7 @@ pub(crate) fn encode<T: Serialize + ?Sized>(
 /// Reads a value from JSON.
 pub(crate) fn decode<T: DeserializeOwned>(
     role: &'static str,
-    subject: &Subject,
+    subject: &PayloadSubject,
     event_id: Option<EventId>,
     payload: &Payload,
 ) -> Result<T, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
 }
 
 /// Checks the name of something that the code asks for.
-pub(crate) fn check_name(limits: &Limits, subject: &Subject) -> Result<(), Failure> {
+pub(crate) fn check_name(limits: &Limits, subject: &PayloadSubject) -> Result<(), Failure> {
     limits
         .check_name(subject.what, &subject.name)
         .map_err(|error| too_large(subject, &error))
@@ -71,7 +71,7 @@ pub(crate) fn check_new_id(limits: &Limits, id: &str) -> Result<(), Failure> {
         true => String::new(),
         false => format!("{id}/{0}/{0}/{0}", u64::MAX),
     };
-    check_name(limits, &Subject::new("instance", longest.into()))
+    check_name(limits, &PayloadSubject::new("instance", longest.into()))
 }
 
 /// Checks a failure that the code hands on.
@@ -93,7 +93,7 @@ fn invalid(message: String) -> Failure {
     Failure::new(FailureKind::InvalidPayload, message)
 }
 
-fn too_large(subject: &Subject, error: &LimitError) -> Failure {
+fn too_large(subject: &PayloadSubject, error: &LimitError) -> Failure {
     const SHOWN_CHARS: usize = 100;
     let mut chars = subject.name.chars();
     let shown: String = chars.by_ref().take(SHOWN_CHARS).collect();

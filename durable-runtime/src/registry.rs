@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::activity::ActivityContext;
 use crate::context::OrchestrationContext;
 use crate::handle::{ActivityRef, OrchestrationName, OrchestrationRef};
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// The version of an orchestration that was registered without one.
 pub const DEFAULT_VERSION: &str = "1.0.0";
@@ -157,7 +157,7 @@ impl RegistryBuilder {
     {
         let OrchestrationName { name, version } = orchestration.into_name();
         let version = version.unwrap_or_else(|| Version::from(DEFAULT_VERSION));
-        let subject = Subject::new("orchestration", name.clone());
+        let subject = PayloadSubject::new("orchestration", name.clone());
         let code = Arc::new(code);
         let code: OrchestrationCode = Arc::new(move |context, input| {
             let (code, subject) = (Arc::clone(&code), subject.clone());
@@ -284,6 +284,11 @@ impl RegistryBuilder {
     }
 
     /// The registry, or the first thing that could not be registered.
+    ///
+    /// # Errors
+    ///
+    /// The first [`RegistryError`]: a name or version that is not valid or was registered
+    /// before.
     pub fn build(self) -> Result<Registry, RegistryError> {
         match self.error {
             Some(error) => Err(error),
@@ -373,7 +378,7 @@ where
     O: Serialize + 'static,
     E: Into<Failure> + 'static,
 {
-    let subject = Subject::new("activity", name.clone());
+    let subject = PayloadSubject::new("activity", name.clone());
     let code = Arc::new(code);
     Arc::new(move |context: ActivityContext, input| {
         let (code, subject) = (Arc::clone(&code), subject.clone());

@@ -10,15 +10,16 @@ use durable_core::{
     Corruption, CursorError, EventId, History, HistoryEntry, Name, Version, Violation,
 };
 
-use crate::context::{ContextSettings, Misuse};
-use crate::execution::{Execution, Fault, Replayed as Progress, Rest};
+use crate::execution::{
+    ContextSettings, Execution, ExecutionFault, Misuse, ReplayProgress as Progress, Rest,
+};
 use crate::options::RuntimeOptions;
 use crate::registry::Registry;
 
 /// Replays a history with default options; see [`Replayer`].
 ///
 /// ```
-/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+/// use durable_runtime::{Event, EventId, ExecutionId, History, HistoryEntry};
 /// use durable_runtime::{Failure, OrchestrationContext, Registry, ReplayFailure, replay};
 ///
 /// let history = History {
@@ -45,6 +46,10 @@ use crate::registry::Registry;
 /// assert!(matches!(missing, Err(ReplayFailure::NotRegistered { .. })));
 /// # Ok::<(), durable_runtime::RegistryError>(())
 /// ```
+///
+/// # Errors
+///
+/// A [`ReplayFailure`] that says where the code and the history part.
 pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, ReplayFailure> {
     Replayer::new(registry.clone()).replay(history)
 }
@@ -54,7 +59,7 @@ pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, Replay
 /// ```
 /// use durable_runtime::{Activity, Failure, Orchestration, OrchestrationContext};
 /// use durable_runtime::{Registry, ReplayRest, Replayer};
-/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+/// use durable_runtime::{Event, EventId, ExecutionId, History, HistoryEntry};
 ///
 /// const GREET: Activity<String, String> = Activity::new("greet");
 /// const HELLO: Orchestration<String, String> = Orchestration::new("hello");
@@ -137,7 +142,7 @@ pub enum ReplayFailure {
         after: EventId,
     },
     /// The code awaits something that is not durable.
-    ForeignWait {
+    NonDurableWait {
         /// The last event before it.
         after: EventId,
     },
@@ -185,11 +190,19 @@ impl Replayer {
     }
 
     /// Replays a whole history.
+    ///
+    /// # Errors
+    ///
+    /// A [`ReplayFailure`] that says where the code and the history part.
     pub fn replay(&self, history: &History) -> Result<Replayed, ReplayFailure> {
         self.replay_entries(history, &history.entries)
     }
 
     /// Replays the beginning of a history, up to and with this event.
+    ///
+    /// # Errors
+    ///
+    /// As [`replay`](Self::replay).
     pub fn replay_up_to(
         &self,
         history: &History,
@@ -235,16 +248,18 @@ impl Replayer {
     }
 }
 
-impl From<Fault> for ReplayFailure {
-    fn from(fault: Fault) -> Self {
+impl From<ExecutionFault> for ReplayFailure {
+    fn from(fault: ExecutionFault) -> Self {
         match fault {
-            Fault::Cursor(CursorError::Violation(violation)) => Self::Violation(violation),
-            Fault::Cursor(CursorError::Corrupt(corruption)) => Self::Corrupt(corruption),
-            Fault::Panicked { message, after } => Self::Panicked { message, after },
-            Fault::ForeignWait { after } => Self::ForeignWait { after },
-            Fault::Restless { after } => Self::Restless { after },
-            Fault::Misuse { misuse, after } => Self::Misuse { misuse, after },
-            Fault::NotRegistered { name, version } => Self::NotRegistered { name, version },
+            ExecutionFault::Cursor(CursorError::Violation(violation)) => Self::Violation(violation),
+            ExecutionFault::Cursor(CursorError::Corrupt(corruption)) => Self::Corrupt(corruption),
+            ExecutionFault::Panicked { message, after } => Self::Panicked { message, after },
+            ExecutionFault::NonDurableWait { after } => Self::NonDurableWait { after },
+            ExecutionFault::Restless { after } => Self::Restless { after },
+            ExecutionFault::Misuse { misuse, after } => Self::Misuse { misuse, after },
+            ExecutionFault::NotRegistered { name, version } => {
+                Self::NotRegistered { name, version }
+            }
             other => Self::Internal {
                 message: other.to_string(),
             },
@@ -258,11 +273,13 @@ impl fmt::Display for ReplayFailure {
             Self::Violation(violation) => return violation.fmt(f),
             Self::Corrupt(corruption) => return corruption.fmt(f),
             Self::Internal { message } => return f.write_str(&message),
-            Self::Panicked { message, after } => Fault::Panicked { message, after },
-            Self::ForeignWait { after } => Fault::ForeignWait { after },
-            Self::Restless { after } => Fault::Restless { after },
-            Self::Misuse { misuse, after } => Fault::Misuse { misuse, after },
-            Self::NotRegistered { name, version } => Fault::NotRegistered { name, version },
+            Self::Panicked { message, after } => ExecutionFault::Panicked { message, after },
+            Self::NonDurableWait { after } => ExecutionFault::NonDurableWait { after },
+            Self::Restless { after } => ExecutionFault::Restless { after },
+            Self::Misuse { misuse, after } => ExecutionFault::Misuse { misuse, after },
+            Self::NotRegistered { name, version } => {
+                ExecutionFault::NotRegistered { name, version }
+            }
         };
         fault.fmt(f)
     }

@@ -12,19 +12,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
-use crate::clock::{Clock, SystemClock};
-use crate::coding::{Coding, PayloadCodec};
 use crate::dispatch::{self, Backoff};
-use crate::node::{self, Node, Parts};
+use crate::node::{self, Node, NodeParts};
 use crate::options::RuntimeOptions;
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::registry::Registry;
 
-/// How long tasks may take to hand back what they hold, and how long the store may
+/// How long tasks may take to release what they hold, and how long the store may
 /// take to close a session.
-const HAND_BACK_BOUND: Duration = Duration::from_secs(5);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A session that lived longer was in order: the next one is opened without delay.
-const LONG_LIVED_MS: u64 = 10_000;
+const LONG_LIVED: Duration = Duration::from_secs(10);
 
 /// A node that runs orchestrations and activities.
 ///
@@ -67,8 +66,7 @@ pub struct RuntimeBuilder {
     provider: Arc<dyn Provider>,
     registry: Registry,
     options: RuntimeOptions,
-    clock: Arc<dyn Clock>,
-    coding: Coding,
+    codec: ActiveCodec,
 }
 
 impl RuntimeBuilder {
@@ -78,40 +76,35 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Where the node takes its time from.
-    pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-
     /// Has payloads changed on their way into the store and back, for example
     /// encrypted. Every node and every client of the store needs the same codec.
     pub fn payload_codec(mut self, codec: impl PayloadCodec) -> Self {
-        self.coding = Coding::new(codec);
+        self.codec = ActiveCodec::new(codec);
         self
     }
 
     /// Opens a session and starts the node.
+    ///
+    /// # Errors
+    ///
+    /// The [`ProviderError`] of the store if it does not open a session.
     pub async fn start(self) -> Result<Runtime, ProviderError> {
         let Self {
             provider,
             registry,
             mut options,
-            clock,
-            coding,
+            codec,
         } = self;
-        let client = Client::new(Arc::clone(&provider))
-            .with_shared_clock(Arc::clone(&clock))
+        let client = Client::shared(Arc::clone(&provider))
             .with_limits(options.limits)
-            .with_coding(coding.clone());
-        options.limits = coding.plain_limits(options.limits);
+            .with_codec(codec.clone());
+        options.limits = codec.plain_limits(options.limits);
         let killed = CancellationToken::new();
-        let parts = Parts {
-            provider: coding.store(provider),
-            coding,
+        let parts = NodeParts {
+            provider: codec.store(provider),
+            codec,
             registry: Arc::new(registry),
             options: Arc::new(options),
-            clock,
             killed: killed.clone(),
         };
         let first = open_session(&parts).await?;
@@ -139,18 +132,14 @@ impl RuntimeBuilder {
 
 impl Runtime {
     /// Sets a node up on this store, with this code.
+    ///
+    /// It takes a provider or an `Arc` of one that other nodes and clients share.
     pub fn builder(provider: impl Provider, registry: Registry) -> RuntimeBuilder {
-        Self::shared_builder(Arc::new(provider), registry)
-    }
-
-    /// As [`builder`](Self::builder), on a store that others use too.
-    pub fn shared_builder(provider: Arc<dyn Provider>, registry: Registry) -> RuntimeBuilder {
         RuntimeBuilder {
-            provider,
+            provider: Arc::new(provider),
             registry,
             options: RuntimeOptions::default(),
-            clock: Arc::new(SystemClock),
-            coding: Coding::default(),
+            codec: ActiveCodec::default(),
         }
     }
 
@@ -166,7 +155,7 @@ impl Runtime {
     pub async fn shutdown(mut self, bound: Duration) {
         self.bound.send_replace(bound);
         self.stop.cancel();
-        // It can only fail by panicking, and then there is nothing to hand back.
+        // It can only fail by panicking, and then there is nothing to release.
         let _ = (&mut self.supervisor).await;
     }
 }
@@ -192,19 +181,16 @@ impl fmt::Debug for RuntimeBuilder {
     }
 }
 
-async fn open_session(parts: &Parts) -> Result<SessionId, ProviderError> {
+async fn open_session(parts: &NodeParts) -> Result<SessionId, ProviderError> {
     let bound = parts.options.session_timeout.as_millis();
-    let options = SessionOptions {
-        node: parts.options.node.clone(),
-        session_timeout_ms: u64::try_from(bound).unwrap_or(u64::MAX),
-    };
-    let now_ms = parts.clock.now_ms();
-    parts.provider.open_session(options, now_ms).await
+    let options = SessionOptions::new(parts.options.node.clone())
+        .session_timeout_ms(u64::try_from(bound).unwrap_or(u64::MAX));
+    parts.provider.open_session(options).await
 }
 
 /// Serves one session after the other until the node is stopped.
 struct Supervisor {
-    parts: Parts,
+    parts: NodeParts,
     stop: CancellationToken,
     /// How long what runs may take when the node is stopped.
     bound: watch::Receiver<Duration>,
@@ -217,9 +203,9 @@ impl Supervisor {
         let mut session = Some(first);
         let mut backoff = Backoff::default();
         while let Some(served) = session {
-            let began_ms = self.parts.clock.now_ms();
+            let began = tokio::time::Instant::now();
             self.serve(served).await;
-            if self.parts.clock.now_ms().saturating_sub(began_ms) > LONG_LIVED_MS {
+            if began.elapsed() > LONG_LIVED {
                 backoff = Backoff::default();
             }
             session = self.reopen(&mut backoff).await;
@@ -234,7 +220,7 @@ impl Supervisor {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return None,
-                () = self.parts.clock.sleep(backoff.grow()) => {}
+                () = tokio::time::sleep(backoff.grow()) => {}
             }
             match open_session(&self.parts).await {
                 Ok(session) => return Some(session),
@@ -257,7 +243,7 @@ impl Supervisor {
                 drain(&node, bound).await;
                 finish(&node).await;
             }
-            () = node.doubtful.cancelled() => self.retire(node),
+            () = node.session_uncertain.cancelled() => self.retire(node),
         }
     }
 
@@ -270,7 +256,7 @@ impl Supervisor {
             let stopped = async {
                 stop.cancelled().await;
                 let bound = *bound.borrow();
-                node.clock.sleep(bound).await;
+                tokio::time::sleep(bound).await;
             };
             tokio::select! {
                 biased;
@@ -286,9 +272,9 @@ impl Supervisor {
 }
 
 /// Starts the tasks of a session.
-fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
-    let (foreign_wakes, foreign_woken) = mpsc::unbounded_channel();
-    let node = Arc::new(Node::new(parts, session, foreign_wakes));
+fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
+    let (non_durable_wakes, non_durably_woken) = mpsc::unbounded_channel();
+    let node = Arc::new(Node::new(parts, session, non_durable_wakes));
     if node.options.max_turns > 0 {
         node.spawn(dispatch::serve_instances(Arc::clone(&node)));
     }
@@ -298,9 +284,9 @@ fn begin(parts: &Parts, session: SessionId) -> Arc<Node> {
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));
     node.spawn(dispatch::keep_session(Arc::clone(&node)));
-    node.spawn(dispatch::serve_foreign_wakes(
+    node.spawn(dispatch::serve_non_durable_wakes(
         Arc::clone(&node),
-        foreign_woken,
+        non_durably_woken,
     ));
     node
 }
@@ -320,7 +306,7 @@ async fn drain(node: &Node, bound: Duration) {
     tokio::select! {
         biased;
         () = idle => {}
-        () = node.clock.sleep(bound) => {}
+        () = tokio::time::sleep(bound) => {}
         () = node.ended.cancelled() => {}
     }
 }
@@ -332,7 +318,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = node.tasks.wait() => {}
-        () = node.clock.sleep(HAND_BACK_BOUND) => {
+        () = tokio::time::sleep(RELEASE_TIMEOUT) => {
             // What is cut off here may be in the middle of a turn.
             node.leave_session_open();
             node.killed.cancel();
@@ -345,7 +331,7 @@ async fn finish(node: &Node) {
     tokio::select! {
         biased;
         () = close_session(node) => {}
-        () = node.clock.sleep(HAND_BACK_BOUND) => {
+        () = tokio::time::sleep(RELEASE_TIMEOUT) => {
             tracing::warn!(node = %node.options.node, "the session could not be closed in time");
         }
     }
@@ -353,13 +339,9 @@ async fn finish(node: &Node) {
 
 async fn close_session(node: &Node) {
     let mut backoff = Backoff::default();
-    while let Err(error) = node
-        .provider
-        .close_session(node.session, node.clock.now_ms())
-        .await
-    {
+    while let Err(error) = node.provider.close_session(node.session).await {
         tracing::warn!(node = %node.options.node, %error, "the session could not be closed");
-        node.clock.sleep(backoff.grow()).await;
+        tokio::time::sleep(backoff.grow()).await;
     }
 }
 

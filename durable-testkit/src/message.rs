@@ -12,15 +12,8 @@ use durable_core::{MessageId, Payload};
 /// assert!(matches!(message.body, MessageBody::Start(start) if start.name == "fulfil"));
 /// ```
 pub fn start_message(message_id: impl Into<MessageId>) -> Message {
-    Message {
-        message_id: message_id.into(),
-        body: MessageBody::Start(StartInstance {
-            name: "fulfil".into(),
-            version: None,
-            input: "{}".into(),
-            parent: None,
-        }),
-    }
+    let start = StartInstance::new("fulfil".into(), "{}".into());
+    Message::new(message_id.into(), MessageBody::Start(start))
 }
 
 /// An external event `approval` that carries its own message id.

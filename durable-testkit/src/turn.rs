@@ -3,26 +3,27 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
-    Claim, CommitId, InboxMessage, InstanceStatus, InstanceUpdate, Message, NextExecution,
-    OutgoingMessage, ReadyInstance, Timer, TurnCommit, WorkItem, WorkKey,
+    Claim, CommitId, InboxMessage, InstanceStatus, Message, NewWork, NextExecution,
+    OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
 };
 use durable_core::{
     ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
 };
 
-/// Builds a [`TurnCommit`] for an instance that was handed out. Each event gets
+/// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
 /// its position, and what belongs to it (a work item, a timer, a status) comes
 /// with it.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use durable_core::provider::{IdReuse, Provider, SessionOptions};
 /// use durable_testkit::{MemoryProvider, TurnBuilder, start_message};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let provider = MemoryProvider::new();
-/// let session = provider.open_session(SessionOptions::default(), 1_000).await?;
-/// let _ = provider.start(&"order-7".into(), start_message("s1"), IdReuse::Refuse, 1_000).await?;
-/// let ready = provider.fetch_instances(session, 1, 1_000).await?.instances.remove(0);
+/// let session = provider.open_session(SessionOptions::default()).await?;
+/// let _ = provider.start(&"order-7".into(), start_message("s1"), IdReuse::Refuse).await?;
+/// let ready = provider.fetch_instances(session, 1).await?.instances.remove(0);
 ///
 /// let turn = TurnBuilder::new(&ready, 1_000)
 ///     .consuming(&ready.messages)
@@ -30,8 +31,8 @@ use durable_core::{
 ///     .activity("charge")
 ///     .build();
 /// assert_eq!(turn.events.len(), 2);
-/// assert_eq!(turn.new_work[0].key.event_id, turn.events[1].event_id());
-/// let _ = provider.commit(vec![turn]).await;
+/// assert_eq!(turn.new_work[0].source.event_id, turn.events[1].event_id());
+/// let _ = provider.commit(Arc::new(turn)).await?;
 /// # Ok::<(), durable_core::provider::ProviderError>(())
 /// # }).unwrap();
 /// ```
@@ -43,44 +44,24 @@ pub struct TurnBuilder {
 }
 
 impl TurnBuilder {
-    /// An empty turn that begins where the instance stood when it was handed out.
+    /// An empty turn that begins where the instance stood when it was claimed.
     pub fn new(ready: &ReadyInstance, now_ms: u64) -> Self {
-        let turn = TurnCommit {
-            commit_id: fresh_commit_id(),
-            lease: ready.lease.clone(),
-            execution_id: ready.execution_id,
-            expected_last_event_id: ready.last_event_id,
-            events: Vec::new(),
-            next_execution: None,
-            consumed: Vec::new(),
-            finished_work: Vec::new(),
-            new_work: Vec::new(),
-            cancelled_work: Vec::new(),
-            new_timers: Vec::new(),
-            cancelled_timers: Vec::new(),
-            new_messages: Vec::new(),
-            update: InstanceUpdate::default(),
-            keep_lease: false,
-            claim: Claim::default(),
-        };
+        let turn = TurnCommit::new(
+            fresh_commit_id(),
+            ready.lease.clone(),
+            ready.execution_id,
+            ready.last_event_id,
+        );
         Self { turn, now_ms }
     }
 
     /// The turn that follows a committed one under the same lease.
     pub fn after(turn: &TurnCommit, now_ms: u64) -> Self {
         let (execution_id, last_event_id) = tail_after(turn);
-        Self::new(
-            &ReadyInstance {
-                lease: turn.lease.clone(),
-                execution_id,
-                last_event_id,
-                last_commit_id: Some(turn.commit_id),
-                messages: Vec::new(),
-                has_more: false,
-                crashes: 0,
-            },
-            now_ms,
-        )
+        let mut ready = ReadyInstance::new(turn.lease.clone(), execution_id);
+        ready.last_event_id = last_event_id;
+        ready.last_commit_id = Some(turn.commit_id);
+        Self::new(&ready, now_ms)
     }
 
     /// Takes these messages from the inbox.
@@ -116,51 +97,36 @@ impl TurnBuilder {
         name: impl Into<Name>,
         input: impl Into<Payload>,
     ) -> Self {
-        let execution_id = self.turn.execution_id;
-        let item = WorkItem {
-            key: WorkKey {
-                instance: self.turn.lease.instance.clone(),
-                execution_id,
-                event_id: self.next_event_id(),
-            },
-            number: Some(self.turn.new_work.len() as u64),
-            name: name.into(),
-            input: input.into(),
-            options: ActivityOptions {
-                queue,
-                ..ActivityOptions::default()
-            },
-            scheduled_at_ms: self.now_ms,
+        let number = self.turn.new_work.len() as u64;
+        let source = self.next_source();
+        self.turn.new_work.push(NewWork::new(source, number));
+        let options = ActivityOptions {
+            queue,
+            ..ActivityOptions::default()
         };
-        self.turn.new_work.push(item.clone());
         self.event(|event_id| Event::ActivityScheduled {
             event_id,
-            name: item.name,
-            input: item.input,
-            execution_id,
-            options: item.options,
+            name: name.into(),
+            input: input.into(),
+            execution_id: source.execution_id,
+            options,
         })
     }
 
     /// Sets a timer.
     pub fn timer(mut self, fire_at_ms: u64) -> Self {
-        let execution_id = self.turn.execution_id;
-        self.turn.new_timers.push(Timer {
-            instance: self.turn.lease.instance.clone(),
-            execution_id,
-            event_id: self.next_event_id(),
-            fire_at_ms,
-        });
+        let source = self.next_source();
+        self.turn.new_timers.push(source);
         self.event(|event_id| Event::TimerCreated {
             event_id,
             fire_at_ms,
-            execution_id,
+            execution_id: source.execution_id,
         })
     }
 
     /// Gives up an activity.
     pub fn cancelling_work(mut self, key: &WorkKey) -> Self {
-        self.turn.cancelled_work.push(key.clone());
+        self.turn.cancelled_work.push(key.source());
         self.event(|event_id| Event::ActivityCancelRequested {
             event_id,
             source_event_id: key.event_id,
@@ -169,8 +135,8 @@ impl TurnBuilder {
 
     /// Gives up a timer of this execution.
     pub fn cancelling_timer(mut self, source_event_id: EventId) -> Self {
-        let key = (self.turn.execution_id, source_event_id);
-        self.turn.cancelled_timers.push(key);
+        let source = SourceEvent::new(self.turn.execution_id, source_event_id);
+        self.turn.cancelled_timers.push(source);
         self.event(|event_id| Event::TimerCancelled {
             event_id,
             source_event_id,
@@ -179,7 +145,7 @@ impl TurnBuilder {
 
     /// Records a result that travelled in memory.
     pub fn finishing_work(mut self, key: &WorkKey, result: impl Into<Payload>) -> Self {
-        self.turn.finished_work.push(key.clone());
+        self.turn.finished_work.push(key.source());
         self.event(|event_id| Event::ActivityCompleted {
             event_id,
             source_event_id: key.event_id,
@@ -226,14 +192,12 @@ impl TurnBuilder {
             version: None,
         });
         let first = next.entry(started(EventId::FIRST));
-        next.turn.next_execution = Some(NextExecution {
-            execution_id: next.turn.execution_id.next(),
-            events: vec![first],
-        });
+        let execution_id = next.turn.execution_id.next();
+        next.turn.next_execution = Some(NextExecution::new(execution_id, vec![first]));
         next
     }
 
-    /// The instance is handed out again only from this time on.
+    /// No session may claim the instance before this time.
     pub fn not_before(mut self, not_before_ms: u64) -> Self {
         self.turn.update.not_before_ms = Some(not_before_ms);
         self
@@ -258,10 +222,7 @@ impl TurnBuilder {
 
     /// Claims at most this much work of these queues.
     pub fn claiming_from(mut self, queues: &[Option<Name>], max: usize) -> Self {
-        self.turn.claim = Claim {
-            max,
-            queues: queues.to_vec(),
-        };
+        self.turn.claim = Claim::new(max, queues.to_vec());
         self
     }
 
@@ -275,6 +236,10 @@ impl TurnBuilder {
     /// The turn.
     pub fn build(self) -> TurnCommit {
         self.turn
+    }
+
+    fn next_source(&self) -> SourceEvent {
+        SourceEvent::new(self.turn.execution_id, self.next_event_id())
     }
 
     fn entry(&self, event: Event) -> HistoryEntry {

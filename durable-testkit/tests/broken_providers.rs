@@ -3,24 +3,28 @@
 
 mod broken;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use broken::{commit, handing_out, inbox, lifecycle, reading, timers, waking, work};
+use broken::{commit, handing_out, inbox, lifecycle, reading, time, timers, waking, work};
 use durable_core::Limits;
-use durable_testkit::{
-    Conformance, Layer, Layered, MemoryOptions, MemoryProvider, ModelTest, Report,
-};
+use durable_core::provider::{Clock, Layer, Layered};
+use durable_testkit::{Conformance, ConformanceReport, MemoryOptions, MemoryProvider, ModelTest};
 
 /// How long a check waits for what a broken provider does not do.
-const PATIENCE: Duration = Duration::from_millis(50);
+const WAIT_TIMEOUT: Duration = Duration::from_millis(50);
 
-fn is_caught(report: &Report, check: &str) {
+fn is_caught(report: &ConformanceReport, check: &str) {
     assert_eq!(report.failed_names(), [check], "{report}");
 }
 
-async fn is_caught_by<Fault: Layer + Default>(check: &str) {
-    let suite = Conformance::new(|| async { Layered(Fault::default()) });
-    let report = suite.only([check]).patience(PATIENCE).run().await;
+fn broken_store<Fault: Layer + From<MemoryProvider>>(clock: Arc<dyn Clock>) -> Layered<Fault> {
+    Layered(MemoryProvider::with_clock(clock).into())
+}
+
+async fn is_caught_by<Fault: Layer + From<MemoryProvider>>(check: &str) {
+    let suite = Conformance::new(|clock| async { broken_store::<Fault>(clock) });
+    let report = suite.only([check]).wait_timeout(WAIT_TIMEOUT).run().await;
     is_caught(&report, check);
 }
 
@@ -40,7 +44,7 @@ macro_rules! faults {
 
 faults! {
     commit::HalfCommit => a_commit_is_applied_whole;
-    commit::LeaksRefusedTurns => a_commit_in_conflict_changes_nothing;
+    commit::LeaksTurnsInConflict => a_commit_in_conflict_changes_nothing;
     commit::AppliesTwice => the_same_commit_twice_is_applied_once;
     commit::ForgetsClaims => a_repeated_commit_has_the_same_claims;
     commit::ForgetsCommitIds =>
@@ -49,8 +53,10 @@ faults! {
     commit::IgnoresTheTail => a_wrong_tail_is_a_conflict_that_names_the_tail;
     commit::ForgetsTheFence => a_commit_after_the_release_is_fenced;
     commit::OverwritesHistory => a_second_write_of_an_event_is_refused;
-    commit::SinksTheBatch => the_turns_of_a_batch_do_not_hurt_each_other;
-    commit::AcceptsGaps => a_commit_with_a_gap_is_invalid_and_changes_nothing;
+    commit::SinksTheGroup => turns_that_are_committed_at_once_do_not_hurt_each_other;
+    commit::AcceptsInvalidTurns => an_invalid_turn_is_refused_and_changes_nothing;
+    commit::TakesBackInOneTurn => a_turn_that_removes_what_it_schedules_is_invalid;
+    commit::LooksAtTheLeaseFirst => a_turn_is_checked_before_its_lease_and_its_commit_id;
     commit::AnswersTooEarly => turns_are_appended_in_order;
 
     handing_out::TwoOwners => a_held_instance_is_not_handed_to_another_session;
@@ -62,19 +68,22 @@ faults! {
     handing_out::CountsNoCrashes => a_dead_sessions_instance_is_ready_with_the_crash_counted;
     handing_out::ClosingIsDying => a_closed_session_is_lost, a_closed_session_counts_no_crash;
     handing_out::NewestFirst => a_fetch_is_bounded_and_oldest_first;
+    handing_out::FetchesOneAtLeast => calls_for_nothing_do_nothing;
     handing_out::ForgetsIdleHoldings => a_dead_sessions_instance_is_ready_without_a_message;
 
     inbox::LosesMessages => messages_come_in_order, concurrent_senders_lose_nothing;
     inbox::DeliversConsumedMessages => only_consumed_messages_leave;
     inbox::ConsumesOnDelivery => a_message_stays_until_it_is_consumed;
-    inbox::ReversesTheInbox => places_in_an_inbox_only_rise;
+    inbox::ReversesTheInbox =>
+        places_in_an_inbox_only_rise,
+        results_come_in_the_order_in_which_work_was_settled;
     inbox::QueuesDuplicates => a_repeated_message_id_is_queued_once;
     inbox::GivesMessagesAgain => a_message_is_given_once_under_a_lease;
     inbox::HidesMessages => a_kept_lease_is_told_of_messages;
     inbox::IgnoresCase => awkward_message_ids_are_kept_apart;
 
     waking::ForgetsWhatWasSeen => what_came_between_fetch_and_wait_ends_the_wait_at_once;
-    waking::WakesNobody => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
+    waking::WakesNoWaiter => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
     waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
     waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
     waking::EndsInSilence => every_end_of_an_instance_ends_a_wait_for_it;
@@ -88,6 +97,9 @@ faults! {
     work::TrustsZombies =>
         a_second_settlement_changes_nothing,
         a_settlement_of_a_dead_session_changes_nothing;
+    work::SettlesForZombies =>
+        a_settlement_of_a_lost_lease_changes_nothing_whatever_it_says,
+        a_heartbeat_of_a_lost_lease_changes_nothing;
     work::ForgetsHeartbeats => a_heartbeat_reaches_the_next_attempt;
     work::ForgetsCancellations =>
         unclaimed_work_that_is_cancelled_goes,
@@ -96,6 +108,14 @@ faults! {
     work::ClaimsOnlyNewWork => a_commit_claims_the_oldest_work_of_all_instances;
     work::KeepsFinishedWork => finished_work_goes_with_its_commit;
     work::SwallowsPoison => poisoned_work_fails_its_instance_and_stays_away;
+    work::CountsClaimedWork => claimed_work_is_what_its_event_says;
+    work::SchedulesAnew => work_that_comes_back_is_what_its_event_says;
+    work::LooksInOneExecution => work_across_continue_as_new_is_what_its_event_says;
+    work::StripsDeadLetters => dead_letters_are_what_their_events_say;
+
+    time::StandsStill => the_stores_time_follows_its_clock;
+    time::StampsWithEntries => a_record_changes_when_the_stores_clock_says;
+    time::StampsWithoutEntries => a_record_is_never_older_than_its_entries;
 
     timers::FiresEarly => no_timer_fires_before_it_is_due;
     timers::FiresAgain => a_timer_fires_once_and_says_when_it_was_due;
@@ -123,7 +143,7 @@ macro_rules! faults_that_scripts_find {
         $(
             #[test]
             fn $test() {
-                let test = ModelTest::new(|| async { Layered(<$fault>::default()) });
+                let test = ModelTest::new(|clock| async { broken_store::<$fault>(clock) });
                 let failure = test.max_steps(60).run().unwrap_err();
                 let calls = failure.script.to_string().lines().count();
                 assert!((4..=16).contains(&calls), "not short: {failure}");
@@ -134,6 +154,12 @@ macro_rules! faults_that_scripts_find {
 
 faults_that_scripts_find! {
     scripts_find_half_commits: commit::HalfCommit;
+    scripts_find_invalid_turns: commit::AcceptsInvalidTurns;
+    scripts_find_turns_that_take_back_their_own: commit::TakesBackInOneTurn;
+    scripts_find_records_that_are_older_than_their_entries: time::StampsWithoutEntries;
+    scripts_find_records_that_changed_with_their_entries: time::StampsWithEntries;
+    scripts_find_clocks_that_stand_still: time::StandsStill;
+    scripts_find_claims_that_are_counted: work::CountsClaimedWork;
     scripts_find_forgotten_claims: commit::ForgetsClaims;
     scripts_find_forgotten_commits: commit::ForgetsCommitIds;
     scripts_find_forgotten_fences: commit::ForgetsTheFence;
@@ -158,8 +184,10 @@ faults_that_scripts_find! {
 
 #[test]
 fn a_script_is_shortened_until_it_explains_itself() {
-    let test = ModelTest::new(|| async { Layered(timers::FiresCancelledTimers::default()) });
-    let failure = test.run().unwrap_err();
+    let store = broken_store::<timers::FiresCancelledTimers>;
+    let failure = ModelTest::new(move |clock| async move { store(clock) })
+        .run()
+        .unwrap_err();
     let script = failure.script.to_string();
     assert!(script.lines().count() <= 7, "{failure}");
     assert!(script.contains("cancel timer"), "{failure}");
@@ -167,31 +195,73 @@ fn a_script_is_shortened_until_it_explains_itself() {
 
 #[tokio::test]
 async fn messages_that_are_written_late_are_found_by_a_crash() {
-    let suite = Conformance::at_places(MemoryProvider::new, |store| async move {
-        Layered(reading::WritesLate::on(MemoryProvider::clone(&store)))
+    let suite = Conformance::at_places(MemoryProvider::new, |store, clock| async move {
+        Layered(reading::WritesLate::on(store.handle_with_clock(clock)))
     });
     let check = "nothing_is_lost_by_a_crash_between_any_two_calls";
-    let report = suite.only([check]).patience(PATIENCE).run().await;
+    let report = suite.only([check]).wait_timeout(WAIT_TIMEOUT).run().await;
     is_caught(&report, check);
 }
 
 #[tokio::test]
+async fn options_of_work_that_only_one_process_knows_are_found_by_a_crash() {
+    let suite = Conformance::at_places(MemoryProvider::new, |store, clock| async move {
+        Layered(work::KeepsOptionsInMemory::from(
+            store.handle_with_clock(clock),
+        ))
+    });
+    let check = "work_after_a_crash_is_what_its_event_says";
+    is_caught(&suite.only([check]).run().await, check);
+}
+
+#[tokio::test]
+async fn a_store_that_goes_by_its_clock_alone_is_found() {
+    for check in [
+        "the_stores_time_never_goes_back",
+        "a_clock_that_was_set_back_does_not_take_the_store_back_after_a_crash",
+        "a_handle_whose_clock_is_behind_goes_by_the_stores_time",
+    ] {
+        let suite = Conformance::at_places(MemoryProvider::new, |store, clock| async move {
+            Layered(time::BareClock::on(&store, clock))
+        });
+        is_caught(&suite.only([check]).run().await, check);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_a_clock_confuses_when_it_is_set_back_is_found() {
+    for check in [
+        "a_clock_that_is_set_back_ends_no_session",
+        "a_clock_that_is_set_back_fires_nothing_early",
+    ] {
+        let suite = Conformance::new(|clock| async { Layered(time::TakesBackForForth::on(clock)) });
+        is_caught(&suite.only([check]).run().await, check);
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_turn_that_leaks_is_found() {
+    let check = "an_invalid_turn_is_refused_and_changes_nothing";
+    is_caught_by::<commit::LeaksInvalidTurns>(check).await;
+}
+
+#[tokio::test]
 async fn a_provider_without_limits_is_found() {
-    let options = MemoryOptions {
-        limits: Limits {
-            max_name_bytes: usize::MAX,
-            max_payload_bytes: usize::MAX,
-        },
-        ..MemoryOptions::default()
+    let limits = Limits {
+        max_name_bytes: usize::MAX,
+        max_payload_bytes: usize::MAX,
     };
-    let suite = Conformance::new(move || async move { MemoryProvider::with_options(options) });
+    let suite = Conformance::new(move |clock| async move {
+        let options = MemoryOptions::default().limits(limits);
+        MemoryProvider::with_options(options.clock(clock))
+    });
     let check = "payloads_that_are_too_large_are_refused";
     is_caught(&suite.only([check]).run().await, check);
 }
 
 #[tokio::test]
 async fn a_provider_that_panics_breaks_one_check_only() {
-    let suite = Conformance::new(|| async { Layered(Panics::default()) });
+    let suite = Conformance::new(|clock| async { broken_store::<Panics>(clock) });
     let checks = ["no_timer_fires_before_it_is_due", "messages_come_in_order"];
     is_caught(&suite.only(checks).run().await, checks[0]);
 }
@@ -202,7 +272,6 @@ broken::fault! {
     async fn fire_timers(
         &self,
         _max: usize,
-        _now_ms: u64,
     ) -> Result<durable_core::provider::FiredTimers, durable_core::provider::ProviderError> {
         unreachable!("no timers here")
     }
@@ -211,7 +280,7 @@ broken::fault! {
 /// The faults are found because of what they break, not because of the layer.
 #[tokio::test]
 async fn a_layer_that_changes_nothing_keeps_the_contract() {
-    let suite = Conformance::new(|| async { Layered(Nothing::default()) });
+    let suite = Conformance::new(|clock| async { broken_store::<Nothing>(clock) });
     suite.run().await.assert_ok();
 }
 

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 fn run(program: &Program, crash_after: u64) -> Vec<History> {
     let environment = TestEnvironment::builder(program_registry().unwrap());
     environment
-        .patience(Duration::from_secs(3_600))
+        .wait_timeout(Duration::from_secs(3_600))
         .run(async |env| {
             env.crash_after(EventId::new(crash_after));
             let instance = env.start(PROGRAM, "program", program).await.unwrap();

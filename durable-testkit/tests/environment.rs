@@ -97,13 +97,13 @@ async fn an_environment_also_lives_in_a_paused_tokio_test() {
 }
 
 #[test]
-fn an_event_is_raised_at_its_moment() {
+fn an_event_is_raised_at_its_trigger() {
     environment().run(async |env| {
         let subscribed = AtEvent::of_kind(EventKind::ExternalSubscribed).of("order-7");
         env.raise_when(subscribed, APPROVED, &true);
         let order = env.start(APPROVAL, "order-7", &7).await.unwrap();
         assert!(env.wait(&order).await.unwrap());
-        assert!(env.moments_to_come().is_empty());
+        assert!(env.pending_triggers().is_empty());
     });
 }
 
@@ -131,7 +131,7 @@ fn without_the_event_the_timeout_decides() {
 }
 
 #[test]
-fn a_cancellation_comes_at_its_moment() {
+fn a_cancellation_comes_at_its_trigger() {
     environment().run(async |env| {
         env.cancel_when(EventKind::TimerCreated, "changed my mind");
         let order = env.start(FULFIL, "order-7", &7).await.unwrap();
@@ -154,10 +154,10 @@ fn a_crash_at_any_event_changes_nothing_in_the_history() {
     for number in 1..=8 {
         for is_before in [false, true] {
             let stormy = environment().run(async |env| {
-                let moment = AtEvent::number(EventId::new(number));
+                let trigger = AtEvent::number(EventId::new(number));
                 match is_before {
-                    true => env.crash_before(moment),
-                    false => env.crash_after(moment),
+                    true => env.crash_before(trigger),
+                    false => env.crash_after(trigger),
                 }
                 let order = env.start(FULFIL, "order-7", &7).await.unwrap();
                 assert_eq!(env.wait(&order).await.unwrap(), "receipt of 7");
@@ -219,7 +219,7 @@ fn what_waits_for_ever_is_an_error_with_its_history() {
         .build()
         .unwrap();
     TestEnvironment::builder(registry)
-        .patience(DAY)
+        .wait_timeout(DAY)
         .run(async |env| {
             let lonely = env
                 .start::<(), bool>("lonely", "lonely-1", &())

@@ -1,5 +1,5 @@
-//! The test environment as somebody uses it who fulfils orders: reserve and charge,
-//! wait for approval, ship in a child, remind after a month, undo what was done.
+//! The test environment, used for orders: reserve and charge, wait for approval, ship
+//! in a child, remind after a month, undo what was done.
 #![cfg(test)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,7 +93,7 @@ fn an_approved_order_is_charged_shipped_and_reminded_of_after_a_month() {
 }
 
 #[test]
-fn an_order_that_nobody_approves_is_released() {
+fn an_order_without_approval_is_released() {
     orders().run(async |env| {
         let order = env.start(FULFIL, "order-7", &7).await.unwrap();
         assert_eq!(env.wait(&order).await.unwrap(), "released");
@@ -126,7 +126,7 @@ fn a_card_that_is_declined_three_times_releases_the_goods() {
 
 #[test]
 fn a_crash_at_a_named_activity_or_child_changes_nothing() {
-    let moments = [
+    let triggers = [
         AtEvent::of_kind(EventKind::ActivityCompleted).named("charge"),
         AtEvent::of_kind(EventKind::ActivityScheduled).named("charge"),
         AtEvent::of_kind(EventKind::SubOrchestrationCompleted).named("ship"),
@@ -134,29 +134,29 @@ fn a_crash_at_a_named_activity_or_child_changes_nothing() {
             .named("pack")
             .nth(1),
     ];
-    for moment in moments {
+    for trigger in triggers {
         orders().run(async |env| {
             approve(env);
-            env.crash_before(moment.clone());
-            env.crash_after(moment.clone());
+            env.crash_before(trigger.clone());
+            env.crash_after(trigger.clone());
             let order = env.start(FULFIL, "order-7", &7).await.unwrap();
-            assert_eq!(env.wait(&order).await.unwrap(), "parcel 7", "{moment}");
-            assert_eq!(env.crashes(), 2, "{moment}");
-            assert_eq!(env.moments_to_come(), [], "{moment}");
-            assert_eq!(env.scheduled(CHARGE), [7], "{moment}");
+            assert_eq!(env.wait(&order).await.unwrap(), "parcel 7", "{trigger}");
+            assert_eq!(env.crashes(), 2, "{trigger}");
+            assert_eq!(env.pending_triggers(), [], "{trigger}");
+            assert_eq!(env.scheduled(CHARGE), [7], "{trigger}");
         });
     }
 }
 
 #[test]
-fn a_moment_of_another_name_does_not_come() {
+fn a_trigger_of_another_name_does_not_fire() {
     orders().run(async |env| {
         approve(env);
         let never = AtEvent::of_kind(EventKind::ActivityCompleted).named("release");
         env.crash_after(never.clone());
         let order = env.start(FULFIL, "order-7", &7).await.unwrap();
         env.wait(&order).await.unwrap();
-        assert_eq!(env.moments_to_come(), [never]);
+        assert_eq!(env.pending_triggers(), [never]);
         assert_eq!(env.crashes(), 0);
     });
 }

@@ -9,11 +9,10 @@ use durable_core::provider::InstanceFilter;
 use durable_core::{EventId, History};
 use durable_runtime::{
     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry, Runtime,
-    TokioClock,
 };
 use durable_testkit::{
     HistoryBuilder, MemoryProvider, ReplayOutcome, ReplayReport, ReplaySource, ReplayTester,
-    export_histories, read_histories, write_histories,
+    TokioClock, export_histories, read_histories, write_histories,
 };
 
 const CHARGE: Activity<u64, String> = Activity::new("charge");
@@ -212,9 +211,8 @@ fn a_report_can_be_stored_and_read_again() {
 
 #[tokio::test(start_paused = true)]
 async fn the_live_instances_of_a_store_are_replayed_and_exported() {
-    let store = Arc::new(MemoryProvider::new());
-    let node = Runtime::shared_builder(store.clone(), registry())
-        .clock(TokioClock::starting_at(1_000))
+    let store = Arc::new(MemoryProvider::with_clock(TokioClock::starting_at(1_000)));
+    let node = Runtime::builder(store.clone(), registry())
         .start()
         .await
         .unwrap();
@@ -226,8 +224,8 @@ async fn the_live_instances_of_a_store_are_replayed_and_exported() {
         |record: &durable_core::provider::InstanceRecord| record.last_event_id.get() == 2;
     asleep.wait_until(is_asleep).await.unwrap();
     node.shutdown(Duration::from_secs(1)).await;
-    let nobody_runs_it = client.start("unknown", "lost-1", &1).await;
-    let _: durable_runtime::InstanceHandle<()> = nobody_runs_it.unwrap();
+    let not_run = client.start("unknown", "lost-1", &1).await;
+    let _: durable_runtime::InstanceHandle<()> = not_run.unwrap();
 
     let report = ReplayTester::new(registry())
         .run_store(&*store)

@@ -13,13 +13,12 @@ mod worlds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceStatus, Provider};
+use durable_core::provider::{Clock, InstanceStatus};
 use durable_core::{Event, ExecutionId, FailureKind};
 use durable_testkit::{
-    FaultPlan, MemoryProvider, SimReport, SimScope, SimTotals, Simulation, Workload,
+    FaultPlan, ManualClock, SimReport, SimScope, SimTotals, Simulation, Workload,
 };
 
 /// How many seeds are tried.
@@ -43,6 +42,29 @@ fn without_faults_everything_ends() {
             .run(Workload::standard().unwrap())
             .assert_ok();
     }
+}
+
+/// The store's time at the end, and the true time.
+fn times_at_the_end(skew: Duration) -> (u64, u64) {
+    let skewed = FaultPlan {
+        skew,
+        ..FaultPlan::NONE
+    };
+    let report = Simulation::new(7)
+        .faults(skewed)
+        .run(Workload::standard().unwrap());
+    report.assert_ok();
+    let simulated_ms = u64::try_from(report.simulated.as_millis()).unwrap();
+    let true_ms = ManualClock::default().now_ms() + simulated_ms;
+    (report.snapshot.now_ms, true_ms)
+}
+
+#[test]
+fn the_time_of_the_store_is_made_by_the_clocks_of_the_nodes() {
+    let (store_ms, true_ms) = times_at_the_end(Duration::ZERO);
+    assert!((true_ms - 60_000..=true_ms).contains(&store_ms));
+    let (store_ms, true_ms) = times_at_the_end(Duration::from_secs(3_600));
+    assert!(store_ms > true_ms + 60_000);
 }
 
 #[test]
@@ -126,7 +148,7 @@ fn assert_everything_is_met(reports: &[SimReport]) {
 /// Nodes seldom die, but often lose what they hold and go on.
 fn zombies() -> FaultPlan {
     FaultPlan {
-        weather: Some(Duration::from_secs(10)),
+        degraded_period_interval: Some(Duration::from_secs(10)),
         life: None,
         crash: 0,
         delayed: 4_000,
@@ -135,13 +157,13 @@ fn zombies() -> FaultPlan {
 }
 
 /// Makes one mistake in a store.
-type Mistake = fn(MemoryProvider) -> Arc<dyn Provider>;
+type Mistake = fn() -> broken::Mistaken;
 
 /// A seed on a store with a mistake.
 fn simulate_broken(seed: u64, mistake: Mistake, scope: SimScope) -> SimReport {
     Simulation::new(seed)
         .faults(zombies())
-        .around_store(mistake)
+        .around_store(mistake())
         .rest_within(Duration::from_secs(900))
         .scope(scope)
         .run(Workload::standard().unwrap())

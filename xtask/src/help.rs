@@ -10,6 +10,7 @@ Usage: cargo xtask <command>
   ci                  run every check and change nothing; stops at the first failure
   ci --only <stage>   run one stage
   ci --list           list the stages
+  setup               install what the tests need, where that is possible
   fix                 mend what can be mended, then report what is left
   tidy                check the sources against the project's own rules
   no-std              build and run durable-core in a binary that has no std

@@ -5,13 +5,15 @@
 
 mod bench;
 mod ci;
+mod cross_build;
 mod error;
+mod features;
 mod fix;
 mod help;
 mod no_std;
 mod process;
-mod redis;
 mod report;
+mod setup;
 mod sim;
 mod tidy;
 mod workspace;
@@ -43,6 +45,7 @@ fn dispatch(arguments: &[&str]) -> Result<(), Error> {
         ["ci", rest @ ..] => ci::run(rest),
         ["fix", rest @ ..] => fix::run(rest),
         ["no-std", rest @ ..] => no_std::run(rest),
+        ["setup", rest @ ..] => setup::run(rest),
         ["sim", rest @ ..] => sim::run(rest),
         ["tidy", rest @ ..] => tidy::run(rest),
         [name, ..] => Err(Error::UnknownCommand {

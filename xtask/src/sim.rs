@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::process::Invocation;
 use crate::workspace::Workspace;
 
-/// How many seeds are run when nobody says so.
+/// How many seeds are run when the command line does not say so.
 const DEFAULT_SEEDS: u64 = 1_000;
 
 /// The command, but for the build profile and the seeds.
@@ -26,7 +26,7 @@ const RUN: &[&str] = &[
 struct Seeds {
     from: u64,
     count: u64,
-    /// What shrinking left of the seed; all of it if nobody says so.
+    /// What shrinking left of the seed; all of it if the command line does not say so.
     scope: Option<String>,
 }
 

@@ -29,7 +29,7 @@ struct Ours<S> {
 impl<S: Store> Contender for Ours<S> {
     async fn open(setup: &Setup) -> Result<Self, Problem> {
         let store = S::open(setup).await?;
-        let node = Runtime::shared_builder(store, programs::registry()?)
+        let node = Runtime::builder(store, programs::registry()?)
             .start()
             .await?;
         let client = node.client();

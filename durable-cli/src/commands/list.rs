@@ -11,7 +11,7 @@ use crate::output::{DIM, Output, status_style};
 use crate::read::PAGE;
 use crate::store::Store;
 use crate::table::{Cell, Table};
-use crate::time::{now_ms, span, utc};
+use crate::time::{span, utc};
 
 pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(), CliError> {
     let page = page(store, list).await?;
@@ -22,7 +22,7 @@ pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(
     if page.instances.is_empty() {
         return output.line("no instance is meant by that");
     }
-    for line in table(&page.instances).lines() {
+    for line in table(&page.instances, store.now_ms()).lines() {
         output.line(&line)?;
     }
     match page.next {
@@ -32,12 +32,10 @@ pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(
 }
 
 async fn page(store: &Store, list: &List) -> Result<InstancePage, CliError> {
-    let filter = list.filter.to_filter();
+    let filter = list.filter.to_filter(store.now_ms());
     let limit = list.limit.get();
-    let mut found = InstancePage {
-        next: list.after.as_deref().map(InstanceId::from),
-        ..InstancePage::default()
-    };
+    let mut found = InstancePage::default();
+    found.next = list.after.as_deref().map(InstanceId::from);
     loop {
         let max = PAGE.min(limit - found.instances.len());
         let next = store
@@ -52,8 +50,7 @@ async fn page(store: &Store, list: &List) -> Result<InstancePage, CliError> {
     }
 }
 
-fn table(records: &[InstanceRecord]) -> Table {
-    let now = now_ms();
+fn table(records: &[InstanceRecord], now_ms: u64) -> Table {
     let mut table = Table::new(&[
         "instance",
         "orchestration",
@@ -74,7 +71,7 @@ fn table(records: &[InstanceRecord]) -> Table {
             format!("{} {version}", record.name).into(),
             Cell::styled(shown, status_style(status)),
             record.last_event_id.to_string().into(),
-            span(now.saturating_sub(record.created_at_ms)).into(),
+            span(now_ms.saturating_sub(record.created_at_ms)).into(),
             utc(record.updated_at_ms).into(),
         ]);
     }

@@ -41,12 +41,12 @@ async fn all(store: &Store) -> Result<Vec<PoisonedWork>, CliError> {
 }
 
 fn to_json(work: &PoisonedWork) -> Value {
-    let PoisonedWork { item, failure } = work;
+    let PoisonedWork { item, failure, .. } = work;
     json!({
         "instance": item.key.instance,
         "execution": item.key.execution_id,
         "event": item.key.event_id,
-        "command": item.command().map(|command| command.to_string()),
+        "command": item.command().to_string(),
         "activity": item.name,
         "queue": item.options.queue,
         "input": value_of(&item.input),
@@ -64,7 +64,7 @@ fn table(work: &[PoisonedWork]) -> Table {
         "scheduled (UTC)",
         "because",
     ]);
-    for PoisonedWork { item, failure } in work {
+    for PoisonedWork { item, failure, .. } in work {
         table.add([
             item.key.instance.to_string().into(),
             item.key.execution_id.to_string().into(),

@@ -17,15 +17,12 @@ pub(crate) async fn purge(store: &Store, output: Output, args: &PurgeArgs) -> Re
     if args.filter.means_all() && !args.all {
         return Err(CliError::PurgeNeedsFilter);
     }
-    let filter = args.filter.to_filter();
+    let filter = args.filter.to_filter(store.now_ms());
     let meant = count_ended(store, &filter).await?;
     let mut removed = 0;
     if !args.dry_run {
         let bar = output.progress(meant, "purging");
-        let purge = PurgeRequest {
-            filter,
-            max: TOGETHER,
-        };
+        let purge = PurgeRequest::new(filter, TOGETHER);
         loop {
             let report = store.client().purge(&purge).await?;
             removed += report.instances;

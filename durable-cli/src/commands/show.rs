@@ -11,7 +11,7 @@ use crate::output::{BOLD, DIM, Output, status_style};
 use crate::read;
 use crate::store::Store;
 use crate::table::{counted, harmless};
-use crate::time::{now_ms, span, utc};
+use crate::time::{span, utc};
 
 pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), CliError> {
     let record = read::record(store, id).await?;
@@ -25,18 +25,18 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         shown["executions"] = json!(executions);
         return output.json(&shown);
     }
-    head(output, &record)?;
+    head(output, &record, store.now_ms())?;
     if executions.len() > 1 {
         field(output, "executions", &executions.len().to_string())?;
     }
-    waits(output, &record, &open)
+    waits(output, &record, &open, store.now_ms())
 }
 
 fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {
     output.line(&format!("  {DIM}{name:<13}{DIM:#} {}", harmless(value)))
 }
 
-fn head(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
+fn head(output: Output, record: &InstanceRecord, now_ms: u64) -> Result<(), CliError> {
     let status = record.status.kind();
     let style = status_style(status);
     let id = harmless(&record.instance);
@@ -51,7 +51,7 @@ fn head(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
     let position = format!("{}, {events}", record.execution_id);
     field(output, "execution", &position)?;
     field(output, "started", &utc(record.created_at_ms))?;
-    let ago = span(now_ms().saturating_sub(record.updated_at_ms));
+    let ago = span(now_ms.saturating_sub(record.updated_at_ms));
     let changed = format!("{} ({ago} ago)", utc(record.updated_at_ms));
     field(output, "changed", &changed)?;
     if let Some(parent) = &record.parent {
@@ -79,7 +79,12 @@ fn head(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
     Ok(())
 }
 
-fn waits(output: Output, record: &InstanceRecord, open: &[Operation]) -> Result<(), CliError> {
+fn waits(
+    output: Output,
+    record: &InstanceRecord,
+    open: &[Operation],
+    now_ms: u64,
+) -> Result<(), CliError> {
     match &record.status {
         InstanceStatus::Pending => {
             return output.line("  waits for a node that runs its orchestration");
@@ -100,7 +105,7 @@ fn waits(output: Output, record: &InstanceRecord, open: &[Operation]) -> Result<
         output.line(&format!(
             "    {DIM}{:>4}{DIM:#} {}",
             operation.event_id,
-            harmless(&wait(operation))
+            harmless(&wait(operation, now_ms))
         ))?;
     }
     if open.iter().any(|operation| !operation.is_certain) {
@@ -110,11 +115,10 @@ fn waits(output: Output, record: &InstanceRecord, open: &[Operation]) -> Result<
     Ok(())
 }
 
-fn wait(operation: &Operation) -> String {
+fn wait(operation: &Operation, now_ms: u64) -> String {
     let name = operation.name.as_deref().unwrap_or_default();
     let target = operation.target.as_deref().unwrap_or_default();
-    let now = now_ms();
-    let since = span(now.saturating_sub(operation.begun_at_ms));
+    let since = span(now_ms.saturating_sub(operation.begun_at_ms));
     let perhaps = match operation.is_certain {
         true => "",
         false => "perhaps ",
@@ -122,9 +126,9 @@ fn wait(operation: &Operation) -> String {
     let what = match operation.command.kind {
         CommandKind::Timer => {
             let due = operation.due_at_ms.unwrap_or_default();
-            let when = match due.checked_sub(now) {
+            let when = match due.checked_sub(now_ms) {
                 Some(left) => format!("in {}", span(left)),
-                None => format!("{} ago", span(now - due)),
+                None => format!("{} ago", span(now_ms - due)),
             };
             return format!("timer, due {} ({when})", utc(due));
         }

@@ -41,9 +41,8 @@ pub(crate) async fn raise(store: &Store, output: Output, raise: Raise) -> Result
     let event = Name::from(raise.event);
     match raise.message_id {
         Some(id) => {
-            instance
-                .raise_with_id(id, event.clone(), &raise.data.0)
-                .await?
+            let raised = instance.raise_with_id(id, event.clone(), &raise.data.0);
+            raised.await?;
         }
         None => instance.raise(event.clone(), &raise.data.0).await?,
     }

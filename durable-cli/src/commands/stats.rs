@@ -11,7 +11,7 @@ use crate::output::{DIM, Output};
 use crate::read;
 use crate::store::Store;
 use crate::table::{Cell, Table, counted};
-use crate::time::{now_ms, span};
+use crate::time::span;
 
 /// What is counted of an orchestration.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(crate) async fn stats(store: &Store, output: Output) -> Result<(), CliError>
     let instances = counted(records.len() as u64, "instance");
     output.line(&format!("{}: {instances}{size}", store.location))?;
     if !counts.is_empty() {
-        for line in table(&counts).lines() {
+        for line in table(&counts, store.now_ms()).lines() {
             output.line(&line)?;
         }
         let note = "events: of the current executions; oldest: of those that have not ended";
@@ -84,7 +84,7 @@ impl Counts {
 }
 
 /// A column for each status that there is.
-fn table(counts: &BTreeMap<Name, Counts>) -> Table {
+fn table(counts: &BTreeMap<Name, Counts>, now_ms: u64) -> Table {
     let is_there = |status: &StatusKind| counts.values().any(|counts| counts.of(*status) > 0);
     let statuses: Vec<StatusKind> = StatusKind::ALL.into_iter().filter(is_there).collect();
     let mut head = vec!["orchestration"];
@@ -93,7 +93,7 @@ fn table(counts: &BTreeMap<Name, Counts>) -> Table {
     let mut table = Table::new(&head);
     for (name, counts) in counts {
         let oldest = counts.oldest_open_ms;
-        let oldest = oldest.map(|at_ms| span(now_ms().saturating_sub(at_ms)));
+        let oldest = oldest.map(|at_ms| span(now_ms.saturating_sub(at_ms)));
         let mut row = vec![Cell::from(name.to_string())];
         row.extend(
             statuses

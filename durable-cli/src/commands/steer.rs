@@ -78,7 +78,7 @@ async fn meant(
     if are_named {
         return Ok(targets.ids.iter().map(|id| id.as_str().into()).collect());
     }
-    let mut records = read::records(store, &targets.filter.to_filter()).await?;
+    let mut records = read::records(store, &targets.filter.to_filter(store.now_ms())).await?;
     records.retain(|record| able.contains(&record.status.kind()));
     Ok(records.into_iter().map(|record| record.instance).collect())
 }

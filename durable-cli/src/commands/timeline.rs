@@ -11,7 +11,6 @@ use crate::operation::operations;
 use crate::output::{Output, terminal_columns};
 use crate::read;
 use crate::store::Store;
-use crate::time::now_ms;
 use crate::timeline::Timeline;
 
 pub(crate) async fn timeline(
@@ -22,7 +21,7 @@ pub(crate) async fn timeline(
     let record = read::record(store, &args.id).await?;
     let execution_id = read::execution(store, &record, args.execution).await?;
     let history = read::history(store, &record.instance, execution_id).await?;
-    let picture = Timeline::of(&history, now_ms());
+    let picture = Timeline::of(&history, store.now_ms());
     match &args.svg {
         Some(path) if path == Path::new("-") => return output.text(&picture.to_svg()),
         Some(path) => {

@@ -124,6 +124,11 @@ impl Store {
         Client::new(Arc::clone(&self.provider))
     }
 
+    /// The store's time.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.provider.now_ms()
+    }
+
     pub(crate) fn provider(&self) -> &dyn Provider {
         &*self.provider
     }

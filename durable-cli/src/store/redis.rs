@@ -78,7 +78,6 @@ impl<'a> Parameters<'a> {
     }
 
     fn options(&self) -> Result<RedisOptions, CliError> {
-        let usual = RedisOptions::default();
         let identity = match (self.cert, self.key) {
             (Some(cert), Some(key)) => Some(RedisIdentity {
                 certificates: read(cert)?,
@@ -86,18 +85,19 @@ impl<'a> Parameters<'a> {
             }),
             _ => None,
         };
-        Ok(RedisOptions {
-            prefix: self.prefix.map_or(usual.prefix, str::to_owned),
+        let options = match self.prefix {
+            Some(prefix) => RedisOptions::default().prefix(prefix),
+            None => RedisOptions::default(),
+        };
+        Ok(options
             // What the server must promise is for the nodes to say; looking is free.
-            durability: Durability::Relaxed,
-            allow_plaintext: self.allow_plaintext,
-            tls: RedisTls {
+            .durability(Durability::Relaxed)
+            .allow_plaintext(self.allow_plaintext)
+            .tls(RedisTls {
                 roots: self.ca.map(read).transpose()?,
                 identity,
-            },
-            connections: 1,
-            ..RedisOptions::default()
-        })
+            })
+            .connections(1))
     }
 }
 

@@ -35,10 +35,7 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<SqliteProvider, CliE
             });
         }
     }
-    let options = SqliteOptions {
-        readers: 1,
-        ..SqliteOptions::default()
-    };
+    let options = SqliteOptions::default().readers(1);
     Ok(SqliteProvider::open_with(path, options)?)
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use durable_core::EventId;
-use durable_core::provider::{Provider, SessionOptions, WorkResult, WorkSettlement};
+use durable_core::provider::{Provider, SessionOptions, SettleOutcome, WorkResult, WorkSettlement};
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{Failure, FailureKind, Runtime, RuntimeOptions};
 use serde_json::json;
@@ -49,10 +49,7 @@ async fn what_was_set_aside_is_listed_until_it_is_purged() {
 
 /// Runs `bad-1` on a node that runs no activities, and sets its activity aside.
 async fn poison(place: &Place) {
-    let options = RuntimeOptions {
-        max_activities: 0,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().max_activities(0);
     let store = SqliteProvider::open(place.file()).unwrap();
     let node = Runtime::builder(store, registry()).options(options);
     let node = node.start().await.unwrap();
@@ -61,20 +58,17 @@ async fn poison(place: &Place) {
         .await
         .unwrap();
     let worker = SqliteProvider::open(place.file()).unwrap();
-    let session = worker.open_session(SessionOptions::default(), 0);
+    let session = worker.open_session(SessionOptions::default());
     let session = session.await.unwrap();
-    let batch = worker.fetch_work(session, &[None], 10, 0).await.unwrap();
+    let batch = worker.fetch_work(session, &[None], 10).await.unwrap();
     let [claimed] = &batch.work[..] else {
         panic!("{batch:?}");
     };
     let failure = Failure::new(FailureKind::Poisoned, "three workers died");
-    let settlement = WorkSettlement {
-        lease: claimed.lease.clone(),
-        result: WorkResult::Poisoned(failure),
-    };
-    let settled = worker.settle_work(vec![settlement], 0).await.unwrap();
-    assert_eq!(settled, [true]);
-    worker.close_session(session, 0).await.unwrap();
+    let settlement = WorkSettlement::new(claimed.lease.clone(), WorkResult::Poisoned(failure));
+    let settled = worker.settle_work(settlement).await.unwrap();
+    assert_eq!(settled, SettleOutcome::Settled);
+    worker.close_session(session).await.unwrap();
     bad.wait().await.unwrap_err();
     node.shutdown(Duration::from_secs(5)).await;
 }

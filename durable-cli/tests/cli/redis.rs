@@ -73,10 +73,7 @@ impl Server {
     }
 
     async fn node(&self) -> Runtime {
-        let options = RedisOptions {
-            prefix: "shop".into(),
-            ..RedisOptions::default()
-        };
+        let options = RedisOptions::default().prefix("shop");
         let store = RedisProvider::open_with(&[&self.url()], options)
             .await
             .unwrap();

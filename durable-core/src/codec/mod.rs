@@ -63,8 +63,8 @@ use alloc::vec::Vec;
 
 pub use error::{DecodeError, EncodeError, PayloadFault};
 pub use record::{
-    RecordKind, decode_failure, decode_message, decode_status, decode_work_item, encode_failure,
-    encode_message, encode_status, encode_work_item,
+    RecordKind, decode_failure, decode_message, decode_status, encode_failure, encode_message,
+    encode_status,
 };
 
 use crate::event::EventKind;

@@ -1,4 +1,4 @@
-//! What a store keeps besides history: messages, work items, statuses and failures,
+//! What a store keeps besides history: messages, statuses and failures,
 //! as bytes that survive upgrades.
 //!
 //! They share the envelope, the rules and the guarantees of history entries; their
@@ -10,7 +10,7 @@ use core::fmt;
 use super::error::{DecodeError, EncodeError};
 use super::{envelope, payload};
 use crate::failure::Failure;
-use crate::provider::{InstanceStatus, Message, WorkItem};
+use crate::provider::{InstanceStatus, Message};
 
 /// Defines [`RecordKind`] from one list of `number revision Name "what it is called"`.
 macro_rules! record_kinds {
@@ -62,7 +62,6 @@ record_kinds! {
     261 1 PromiseSettledMessage "promise message",
     262 1 CancelMessage "cancel message",
     263 1 TerminateMessage "terminate message",
-    512 1 WorkItem "work item",
     768 1 PendingStatus "pending status",
     769 1 RunningStatus "running status",
     770 1 SuspendedStatus "suspended status",
@@ -157,21 +156,6 @@ record_functions! {
     /// revision that this release does not know.
     decode_message
     "message" Message, write_message, read_message;
-
-    /// Encodes a work item.
-    ///
-    /// # Errors
-    ///
-    /// [`EncodeError::RecordTooLarge`].
-    encode_work_item
-    /// Decodes what [`encode_work_item`] returned, in this release or an earlier one.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the bytes: damage, another sort of record, or a kind or
-    /// revision that this release does not know.
-    decode_work_item
-    "work item" WorkItem, write_work_item, read_work_item;
 
     /// Encodes a status.
     ///

@@ -1,6 +1,7 @@
 //! The `Provider` trait: each method with what must hold.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use async_trait::async_trait;
@@ -15,7 +16,10 @@ use super::query::{
 };
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{WakeSeq, WakeTopic};
-use super::work::{FiredTimers, PoisonedPage, WorkBatch, WorkKey, WorkLease, WorkSettlement};
+use super::work::{
+    FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, WorkBatch, WorkKey, WorkLease,
+    WorkSettlement,
+};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
@@ -35,7 +39,7 @@ use crate::text::{InstanceId, Name, Payload};
 /// 5. A message for a held instance wakes its holder. A released instance with a
 ///    message in its inbox is ready.
 /// 6. A work item leaves its queue only with its result stored, its retry
-///    scheduled, its cancellation, or set aside as poison.
+///    scheduled, its cancellation, or as a dead letter.
 /// 7. No timer fires early by the store's clock.
 /// 8. What was acknowledged survives the death of the process at any instant.
 /// 9. What is ready is found without polling delay in the same process, and within
@@ -44,10 +48,10 @@ use crate::text::{InstanceId, Name, Payload};
 ///
 /// # Time
 ///
-/// `now_ms` is the caller's clock. A provider that is shared by one process takes
-/// it as the store's time; one with a clock of its own (a server) ignores it. The
-/// store's time is in every answer that needs one, and everything that is due is
-/// due by it.
+/// The store owns its clock. A server has one; a store that lives in its callers'
+/// processes is given one when it is opened (see [`Clock`](super::Clock)). Everything that
+/// is due is due by the store's clock, which never goes back, and what a record says about
+/// when it changed is never older than the entries of the same commit.
 ///
 /// # Errors
 ///
@@ -63,6 +67,13 @@ use crate::text::{InstanceId, Name, Payload};
 /// would: it happened or it did not, never half.
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
+    /// The store's time, in milliseconds since the Unix epoch, as far as this handle
+    /// knows it without asking.
+    ///
+    /// - A handle on a server may be off by as much as an answer takes to arrive. The store
+    ///   itself decides what is due.
+    fn now_ms(&self) -> u64;
+
     /// Opens a session.
     ///
     /// - Its id was never used before in this store.
@@ -71,35 +82,27 @@ pub trait Provider: Send + Sync + 'static {
     ///   knows that its process is dead.
     /// - When it ends, everything it held is ready again at once, with its
     ///   crash count raised by one, except what was handed back by `close_session`.
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError>;
+    async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError>;
 
     /// Keeps a session and everything that it holds.
     ///
     /// - Reports the work that was cancelled under this session.
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError>;
+    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError>;
 
     /// Ends a session in good order.
     ///
     /// - What it held is ready again at once, and no crash is counted.
     /// - Closing a session that has ended changes nothing and succeeds.
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError>;
+    async fn close_session(&self, session: SessionId) -> Result<(), ProviderError>;
 
-    /// Hands out instances that are to run: they have messages, they were resumed
+    /// Claims instances that are to run: they have messages, they were resumed
     /// since their last turn, or the session that held them ended without closing.
     ///
     /// - At most `max`, those that became ready first come first; among those of one
     ///   millisecond the order is free.
     /// - Free ones that are neither suspended nor delayed nor ended come with a new
     ///   lease, whose token is above every earlier one of the instance.
-    /// - An ended instance is handed out too while its inbox is not empty, so that
+    /// - An ended instance is claimed too while its inbox is not empty, so that
     ///   its messages can be answered and dropped.
     /// - An instance that this session holds comes, with the lease it has, when its
     ///   inbox has messages that were not given to this session under that lease.
@@ -109,32 +112,34 @@ pub trait Provider: Send + Sync + 'static {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError>;
 
-    /// Applies turns, each on its own: all of it or nothing.
+    /// Applies a turn: all of it or nothing.
     ///
-    /// - Answers in the order of `turns`, one each.
+    /// - The turn is checked by [`TurnCommit::validate`] before anything else.
     /// - `AlreadyDone` if this commit id is the last one that was applied to the
     ///   instance, with the same claimed work as in the first answer.
     /// - `Fenced` if the lease is not the instance's current one or its session has
     ///   ended; checked before the tail.
     /// - `Conflict` if the execution or its tail is another.
-    /// - `Invalid` if the events are not contiguous, or `next_execution` does not
-    ///   begin with event 1 of the next execution.
     /// - A message to an instance that does not exist is dropped, unless it is a
     ///   `Start`: that creates the instance. A `Start` for an instance that exists
     ///   goes to its inbox like any message.
     /// - An ended instance loses its timers and its unclaimed work; its claimed work
-    ///   is reported as cancelled.
+    ///   is reported as cancelled. Work and timers that the same turn adds are not created.
     /// - An execution that continued as new keeps its timers and work: the turn names
     ///   those that are to go.
-    /// - Work and timers that the same turn creates and cancels leave nothing.
     /// - A turn that suspends its instance gives the lease back, whatever `keep_lease`
     ///   says.
     /// - Without `keep_lease` the instance is free; with messages left it is ready.
-    /// - Claimed work is leased to the same session.
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>>;
+    /// - Claimed work is leased to the same session. A store with several partitions may
+    ///   claim only from the partition of the instance.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) and [`Refused`](ProviderError::Refused) as
+    /// [`TurnCommit::validate`] says; nothing was changed.
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError>;
 
     /// Gives leases back without having committed.
     ///
@@ -144,79 +149,82 @@ pub trait Provider: Send + Sync + 'static {
     /// - What blocks it stands in its record until the next commit; without it the
     ///   record stays as it is.
     /// - A lease that is no longer held is ignored.
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError>;
+    async fn release(&self, releases: Vec<Release>) -> Result<(), ProviderError>;
 
-    /// Hands out work from these queues (`None` is the default queue).
+    /// Claims work of these queues (`None` is the default queue).
     ///
     /// - At most `max`, those that became ready first come first.
-    /// - An item is in one session's hands only; each hand-out has a higher token.
+    /// - One session at most holds an item; each claim has a higher token.
     async fn fetch_work(
         &self,
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
-        now_ms: u64,
     ) -> Result<WorkBatch, ProviderError>;
 
-    /// Takes work back.
+    /// Takes a work item back.
     ///
-    /// - Answers in order whether the lease was still held. If it was not, nothing
-    ///   is changed by that settlement.
+    /// - If the lease is no longer held, nothing is changed.
     /// - A result goes to the instance's inbox in the same step that removes the
     ///   item; its message id is derived from the work key, so that it can be there
     ///   only once.
     /// - Cancelled work goes with its settlement, whatever that says; its result is
     ///   dropped.
-    async fn settle_work(
-        &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError>;
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`](ProviderError::Refused) if the result is too large.
+    async fn settle_work(&self, settlement: WorkSettlement)
+    -> Result<SettleOutcome, ProviderError>;
 
     /// Keeps what an attempt wants its next one to know.
     ///
-    /// - Answers whether the lease is still held.
+    /// # Errors
+    ///
+    /// [`Refused`](ProviderError::Refused) if the details are too large.
     async fn heartbeat_work(
         &self,
         lease: &WorkLease,
         details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError>;
+    ) -> Result<HeartbeatOutcome, ProviderError>;
 
     /// Moves timers that are due into the inboxes of their instances.
     ///
     /// - At most `max`, by due time and then in the order in which they were set.
     /// - None before it is due by the store's clock.
     /// - A timer is moved once; its message id is derived from its key.
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError>;
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError>;
 
     /// Starts an instance.
     ///
-    /// - `message` must be a `Start`; anything else is `Invalid`.
     /// - The message that started an instance, sent again, gets the first answer as long
     ///   as the instance is not purged, but for `seen`.
     /// - `seen` is given to the request that started it, and to no other: a wait from
     ///   there for the instance, or for its end, misses nothing.
     /// - The execution id is above every one that the instance id ever had, also
     ///   before it was purged.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) if `message` is not a `Start`.
+    /// [`Refused`](ProviderError::Refused) if a name or payload breaks the limits.
     async fn start(
         &self,
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError>;
 
-    /// Puts messages into inboxes.
+    /// Puts a message into an inbox.
     ///
-    /// - Answers in order, one each.
     /// - A message whose id is in the inbox already is accepted and changes nothing.
-    /// - A `Start` is `Invalid` here.
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError>;
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) for a `Start`: that is for
+    /// [`start`](Self::start). [`Refused`](ProviderError::Refused) if a name or payload
+    /// breaks the limits.
+    async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError>;
 
     /// Stops an instance until it is resumed: its holder, if any, is fenced.
     ///
@@ -225,16 +233,11 @@ pub trait Provider: Send + Sync + 'static {
         &self,
         instance: &InstanceId,
         reason: Failure,
-        now_ms: u64,
     ) -> Result<SendOutcome, ProviderError>;
 
     /// Lets a suspended instance go on: it is ready, even without a message. One
     /// that is not suspended stays as it is.
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError>;
+    async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError>;
 
     /// What is known of an instance.
     async fn instance(
@@ -276,7 +279,7 @@ pub trait Provider: Send + Sync + 'static {
     /// The messages in the inbox of an instance after this place, at most `max`.
     ///
     /// - Looking takes nothing and gives nothing: they are there until a commit
-    ///   consumes them, and are handed out as if nobody had looked.
+    ///   consumes them, and a claim gives them as if they had not been read.
     /// - An instance that is not stored has an empty inbox.
     async fn inbox(
         &self,
@@ -285,7 +288,7 @@ pub trait Provider: Send + Sync + 'static {
         max: usize,
     ) -> Result<InboxPage, ProviderError>;
 
-    /// Lists work that was set aside, by key, at most `max`, after this one.
+    /// Lists dead letters (poisoned work), by key, at most `max`, after this one.
     ///
     /// - It is there until its instance is purged. Its instance has its failure, so
     ///   it is never run again.
@@ -297,22 +300,22 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError>;
+    async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError>;
 
-    /// Waits until there may be something new since `seen`, and says how far to
-    /// look from.
+    /// Waits until there may be something new after `since`, and answers with what to
+    /// pass to the next wait.
     ///
-    /// - It returns at once if something happened after the fetch that gave `seen`.
+    /// - It returns at once if something happened after the fetch that gave `since`.
     /// - It may return for nothing; it never misses anything that happened in this
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
     /// - [`Instance`](WakeTopic::Instance) and [`End`](WakeTopic::End) take their first
-    ///   `seen` from the start, or from [`WakeSeq::default`]. With the latter, look before
+    ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError>;
 }

@@ -31,16 +31,22 @@ pub enum ProviderError {
         session: SessionId,
     },
     /// What is stored cannot be read. Only this instance is concerned: stop it
-    /// and tell somebody.
+    /// and report it.
     Corrupt(Box<Corruption>),
     /// Stored bytes do not decode. Only what the text names is concerned: stop
-    /// it and tell somebody.
+    /// it and report it.
     Damaged {
         /// What does not decode, and why.
         reason: String,
     },
     /// The request itself is refused; nothing was written. It will never succeed.
     Refused(LimitError),
+    /// The payload codec refused a payload for good; nothing was written. It will never
+    /// succeed. Providers do not answer with it: the layer that encodes payloads does.
+    NotEncodable {
+        /// What the codec said.
+        reason: String,
+    },
     /// The request contradicts itself; nothing was written. This is a bug in the
     /// caller.
     Invalid {
@@ -74,6 +80,7 @@ impl fmt::Display for ProviderError {
             Self::Corrupt(corruption) => corruption.fmt(f),
             Self::Damaged { reason } => write!(f, "stored bytes are damaged: {reason}"),
             Self::Refused(limit) => limit.fmt(f),
+            Self::NotEncodable { reason } => f.write_str(reason),
             Self::Invalid { reason } => write!(f, "the request contradicts itself: {reason}"),
             Self::Unusable { reason } => write!(f, "the store cannot be used: {reason}"),
         }

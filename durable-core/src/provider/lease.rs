@@ -1,8 +1,8 @@
 //! Sessions and leases: who holds what.
 //!
 //! A session is the life of one node. It has one heartbeat, and everything that
-//! the node holds hangs on it. A lease names one holding together with a fencing
-//! token that rises with every hand-out, so that a holder that lost it can do no
+//! the node holds hangs on it. A lease names what is held together with a fencing
+//! token that rises with every claim, so that a session that lost the lease can do no
 //! harm.
 
 use alloc::string::String;
@@ -29,27 +29,45 @@ impl fmt::Display for SessionId {
 
 /// What a node says of itself when it opens a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// A name for people: it stands in views and logs.
     pub node: String,
-    /// How long the session lives without a heartbeat.
+    /// How long the session lives without a heartbeat, in milliseconds; 15,000 unless
+    /// said otherwise.
     pub session_timeout_ms: u64,
+}
+
+impl SessionOptions {
+    /// The default session timeout, in milliseconds.
+    pub const DEFAULT_TIMEOUT_MS: u64 = 15_000;
+
+    /// A session of this node, with the default timeout.
+    pub fn new(node: impl Into<String>) -> Self {
+        Self {
+            node: node.into(),
+            session_timeout_ms: Self::DEFAULT_TIMEOUT_MS,
+        }
+    }
+
+    /// How long the session lives without a heartbeat, in milliseconds.
+    #[must_use]
+    pub const fn session_timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.session_timeout_ms = timeout_ms;
+        self
+    }
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self {
-            node: "node".into(),
-            session_timeout_ms: 15_000,
-        }
+        Self::new("node")
     }
 }
 
 /// The answer to a heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SessionReport {
-    /// The store's time.
-    pub now_ms: u64,
     /// Work that this session holds and that was cancelled since it was claimed.
     /// Each is reported until it is settled.
     pub cancelled_work: Vec<WorkKey>,
@@ -62,7 +80,7 @@ pub struct Lease {
     pub instance: InstanceId,
     /// The session that holds it.
     pub session: SessionId,
-    /// Rises with every hand-out of the instance.
+    /// The fencing token: it rises with every claim of the instance.
     pub token: u64,
 }
 
@@ -78,18 +96,19 @@ pub struct Lease {
 /// assert_eq!(release.not_before_ms, Some(1_000));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Release {
     /// The lease.
     pub lease: Lease,
-    /// Hand the instance out again only from this time on; `None` is at once.
+    /// No session may claim the instance before this time; `None` is at once.
     pub not_before_ms: Option<u64>,
-    /// What kept the holder from running the instance, such as a version that it
-    /// lacks. `None` leaves what the record says.
+    /// What kept the session from running the instance, such as a version that its
+    /// node lacks. `None` leaves what the record says.
     pub blocked: Option<Failure>,
 }
 
 impl Release {
-    /// Gives a lease back, to be handed out again at once.
+    /// Gives a lease back: the instance can be claimed again at once.
     pub fn new(lease: Lease) -> Self {
         Self {
             lease,
@@ -98,14 +117,14 @@ impl Release {
         }
     }
 
-    /// Hand the instance out again only from this time on.
+    /// No session may claim the instance before this time.
     #[must_use]
     pub fn not_before(mut self, not_before_ms: u64) -> Self {
         self.not_before_ms = Some(not_before_ms);
         self
     }
 
-    /// Says what kept the holder from running the instance.
+    /// Says what kept the session from running the instance.
     #[must_use]
     pub fn blocked(mut self, blocked: Failure) -> Self {
         self.blocked = Some(blocked);
@@ -113,11 +132,10 @@ impl Release {
     }
 }
 
-/// Instances that are handed to a session.
+/// Instances that a session has claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ReadyInstances {
-    /// The store's time.
-    pub now_ms: u64,
     /// What to pass to [`Provider::wait`](super::Provider::wait) so that nothing
     /// that came after this fetch is missed.
     pub seen: WakeSeq,
@@ -128,8 +146,9 @@ pub struct ReadyInstances {
     pub next_due_ms: Option<u64>,
 }
 
-/// An instance that is to run, handed to a session.
+/// An instance that is to run, claimed by a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadyInstance {
     /// The right to commit its turns: a new one, or the one that the session
     /// holds already.
@@ -146,4 +165,19 @@ pub struct ReadyInstance {
     pub has_more: bool,
     /// How many sessions died holding it since its last commit.
     pub crashes: u32,
+}
+
+impl ReadyInstance {
+    /// An instance of which nothing is recorded, without messages.
+    pub const fn new(lease: Lease, execution_id: ExecutionId) -> Self {
+        Self {
+            lease,
+            execution_id,
+            last_event_id: EventId::UNASSIGNED,
+            last_commit_id: None,
+            messages: Vec::new(),
+            has_more: false,
+            crashes: 0,
+        }
+    }
 }

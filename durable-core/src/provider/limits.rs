@@ -11,7 +11,7 @@ use super::lease::Release;
 use super::message::{Message, MessageBody};
 use super::query::InstanceStatus;
 use super::start::StartInstance;
-use super::work::{WorkItem, WorkResult};
+use super::work::WorkResult;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::limits::{LimitError, Limits};
@@ -22,8 +22,8 @@ type Checked = Result<(), LimitError>;
 /// What a provider asks before it writes anything: one call for each thing that its
 /// callers hand in.
 impl Limits {
-    /// Checks everything in a turn: its events, its work, its messages and what it
-    /// says of its instance.
+    /// Checks everything in a turn: its events (and with them its work), its messages and
+    /// what it says of its instance.
     ///
     /// # Errors
     ///
@@ -32,9 +32,6 @@ impl Limits {
         let next = turn.next_execution.iter().flat_map(|next| &next.events);
         for entry in turn.events.iter().chain(next) {
             self.check_event(&entry.event)?;
-        }
-        for item in &turn.new_work {
-            check_work(self, item)?;
         }
         for outgoing in &turn.new_messages {
             self.check_message(&outgoing.target, &outgoing.message)?;
@@ -153,11 +150,4 @@ fn check_start(limits: &Limits, start: &StartInstance) -> Checked {
         limits.check_name("version", version)?;
     }
     limits.check_payload("input", &start.input)
-}
-
-fn check_work(limits: &Limits, item: &WorkItem) -> Checked {
-    limits.check_name("activity", &item.name)?;
-    limits.check_payload("input", &item.input)?;
-    let mut queue = item.options.queue.iter();
-    queue.try_for_each(|queue| limits.check_name("queue", queue))
 }

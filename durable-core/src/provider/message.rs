@@ -4,10 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::start::StartInstance;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
 
@@ -27,7 +27,7 @@ pub struct InboxMessage {
     pub message: Message,
 }
 
-/// What somebody tells an instance.
+/// What an instance is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The sender's id of it. While a message with this id is in the inbox, a
@@ -35,6 +35,13 @@ pub struct Message {
     pub message_id: MessageId,
     /// What it says.
     pub body: MessageBody,
+}
+
+impl Message {
+    /// A message with this id.
+    pub const fn new(message_id: MessageId, body: MessageBody) -> Self {
+        Self { message_id, body }
+    }
 }
 
 /// What a message says.
@@ -70,14 +77,14 @@ pub enum MessageBody {
         /// What it returned.
         result: Result<Payload, Failure>,
     },
-    /// Somebody raised an event.
+    /// A client or another instance raised an event.
     ExternalRaised {
         /// Its name.
         name: Name,
         /// What it carries.
         data: Payload,
     },
-    /// Somebody resolved or rejected a promise.
+    /// A client or another instance resolved or rejected a promise.
     PromiseSettled {
         /// The execution that created it.
         execution_id: ExecutionId,
@@ -94,27 +101,13 @@ pub enum MessageBody {
     /// Stop now.
     Terminate {
         /// What the instance ends with.
-        #[serde(alias = "reason", deserialize_with = "failure_or_reason")]
         failure: Failure,
     },
 }
 
-/// Early releases gave a reason alone.
-fn failure_or_reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Failure, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        Failure(Failure),
-        Reason(String),
-    }
-    Ok(match Either::deserialize(deserializer)? {
-        Either::Failure(failure) => failure,
-        Either::Reason(reason) => Failure::new(FailureKind::Terminated, reason),
-    })
-}
-
 /// A part of an inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct InboxPage {
     /// The messages, in order.
     pub messages: Vec<InboxMessage>,
@@ -129,6 +122,13 @@ pub struct OutgoingMessage {
     pub target: InstanceId,
     /// What it is told.
     pub message: Message,
+}
+
+impl OutgoingMessage {
+    /// A message to this instance.
+    pub const fn new(target: InstanceId, message: Message) -> Self {
+        Self { target, message }
+    }
 }
 
 /// What became of a message that a client sent.

@@ -1,25 +1,34 @@
 //! The storage contract: what a provider promises, and the words it is said in.
 //!
 //! It stands in the core so that a provider needs no runtime. There is no I/O
-//! here: time comes in as an argument, bytes are made by the codec, and the
-//! meaning of what is stored belongs to the turn that committed it.
+//! here: the store has its own clock, bytes are made by the codec, and the meaning of
+//! what is stored belongs to the turn that committed it.
 
+mod clock;
 mod commit;
 mod contract;
 mod error;
+mod layer;
 mod lease;
 mod limits;
 mod message;
+mod methods;
 mod query;
+mod registry;
 mod start;
+mod validate;
 mod wake;
 mod work;
 
+#[cfg(feature = "std")]
+pub use clock::SystemClock;
+pub use clock::{Clock, StoreTime};
 pub use commit::{
     Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, NextExecution, TurnCommit,
 };
 pub use contract::Provider;
 pub use error::ProviderError;
+pub use layer::{Layer, Layered};
 pub use lease::{
     Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SessionReport,
 };
@@ -30,9 +39,14 @@ pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     PurgeReport, PurgeRequest, StatusKind,
 };
+pub use registry::{Change, WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{WakeSeq, WakeTopic};
 pub use work::{
-    ClaimedWork, FiredTimers, PoisonedPage, PoisonedWork, Timer, WorkBatch, WorkItem, WorkKey,
-    WorkLease, WorkResult, WorkSettlement,
+    ClaimedWork, FiredTimers, HeartbeatOutcome, NewWork, PoisonedPage, PoisonedWork, SettleOutcome,
+    SourceEvent, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
+
+/// What a method of the contract answers.
+#[doc(hidden)]
+pub type Answer<T> = Result<T, ProviderError>;

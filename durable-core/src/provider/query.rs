@@ -20,7 +20,7 @@ pub enum InstanceStatus {
     Pending,
     /// It runs, or waits for something.
     Running,
-    /// It is stopped and nothing is lost: somebody has to resume it.
+    /// It is stopped and nothing is lost: it goes on when a client resumes it.
     Suspended {
         /// Why.
         failure: Failure,
@@ -63,7 +63,7 @@ pub enum StatusKind {
     Pending,
     /// It runs, or waits for something.
     Running,
-    /// It is stopped until somebody resumes it.
+    /// It is stopped until a client resumes it.
     Suspended,
     /// It returned a value.
     Completed,
@@ -105,6 +105,7 @@ impl fmt::Display for StatusKind {
 
 /// What is known of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct InstanceRecord {
     /// Its id.
     pub instance: InstanceId,
@@ -117,7 +118,7 @@ pub struct InstanceRecord {
     pub version: Option<Version>,
     /// Where it stands.
     pub status: InstanceStatus,
-    /// What keeps it from going on just now, although nobody stopped it.
+    /// What keeps it from going on just now, although it is not suspended.
     pub blocked: Option<Failure>,
     /// What the code said of itself.
     pub custom_status: Option<Payload>,
@@ -127,12 +128,37 @@ pub struct InstanceRecord {
     pub last_event_id: EventId,
     /// When it was started.
     pub created_at_ms: u64,
-    /// When it last changed.
+    /// When it last changed: never before the latest entry of its history was recorded.
     pub updated_at_ms: u64,
+}
+
+impl InstanceRecord {
+    /// An instance that was asked to start and has run no turn.
+    pub const fn pending(
+        instance: InstanceId,
+        execution_id: ExecutionId,
+        name: Name,
+        created_at_ms: u64,
+    ) -> Self {
+        Self {
+            instance,
+            execution_id,
+            name,
+            version: None,
+            status: InstanceStatus::Pending,
+            blocked: None,
+            custom_status: None,
+            parent: None,
+            last_event_id: EventId::UNASSIGNED,
+            created_at_ms,
+            updated_at_ms: created_at_ms,
+        }
+    }
 }
 
 /// One execution of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExecutionRecord {
     /// Which one.
     pub execution_id: ExecutionId,
@@ -140,8 +166,19 @@ pub struct ExecutionRecord {
     pub last_event_id: EventId,
 }
 
+impl ExecutionRecord {
+    /// An execution with this tail.
+    pub const fn new(execution_id: ExecutionId, last_event_id: EventId) -> Self {
+        Self {
+            execution_id,
+            last_event_id,
+        }
+    }
+}
+
 /// A part of a history.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HistoryPage {
     /// The entries, in order.
     pub entries: Vec<HistoryEntry>,
@@ -151,6 +188,7 @@ pub struct HistoryPage {
 
 /// Which instances to list. An empty filter lists all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct InstanceFilter {
     /// Only this orchestration.
     pub name: Option<Name>,
@@ -163,6 +201,39 @@ pub struct InstanceFilter {
 }
 
 impl InstanceFilter {
+    /// Lists all instances.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Only this orchestration.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<Name>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Only instances with one of these statuses; none is any.
+    #[must_use]
+    pub fn statuses(mut self, statuses: impl IntoIterator<Item = StatusKind>) -> Self {
+        self.statuses = statuses.into_iter().collect();
+        self
+    }
+
+    /// Only ids that begin with this.
+    #[must_use]
+    pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.id_prefix = Some(prefix.into());
+        self
+    }
+
+    /// Only those that changed before this time, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn updated_before_ms(mut self, time_ms: u64) -> Self {
+        self.updated_before_ms = Some(time_ms);
+        self
+    }
+
     /// Whether an instance is meant.
     pub fn matches(&self, record: &InstanceRecord) -> bool {
         let is_named = self.name.as_ref().is_none_or(|name| *name == record.name);
@@ -180,6 +251,7 @@ impl InstanceFilter {
 
 /// A part of a list of instances.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct InstancePage {
     /// The instances, by id.
     pub instances: Vec<InstanceRecord>,
@@ -189,6 +261,7 @@ pub struct InstancePage {
 
 /// What to remove. Only ended instances are ever removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PurgeRequest {
     /// Which instances.
     pub filter: InstanceFilter,
@@ -196,8 +269,16 @@ pub struct PurgeRequest {
     pub max: usize,
 }
 
+impl PurgeRequest {
+    /// Removes at most `max` of the ended instances that the filter means.
+    pub const fn new(filter: InstanceFilter, max: usize) -> Self {
+        Self { filter, max }
+    }
+}
+
 /// What was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct PurgeReport {
     /// How many instances, with everything that belongs to them.
     pub instances: usize,

@@ -11,6 +11,7 @@ use super::wake::WakeSeq;
 
 /// What an instance is started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StartInstance {
     /// The orchestration.
     pub name: Name,
@@ -20,6 +21,33 @@ pub struct StartInstance {
     pub input: Payload,
     /// Who waits for the result.
     pub parent: Option<Parent>,
+}
+
+impl StartInstance {
+    /// Starts the newest version of an orchestration that the node which runs it knows,
+    /// without a parent.
+    pub const fn new(name: Name, input: Payload) -> Self {
+        Self {
+            name,
+            version: None,
+            input,
+            parent: None,
+        }
+    }
+
+    /// Starts this version.
+    #[must_use]
+    pub fn version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Tells this parent the result.
+    #[must_use]
+    pub fn parent(mut self, parent: Parent) -> Self {
+        self.parent = Some(parent);
+        self
+    }
 }
 
 /// What to do when the instance id is taken.
@@ -43,9 +71,9 @@ pub enum StartOutcome {
     Started {
         /// The execution that it begins with.
         execution_id: ExecutionId,
-        /// From where to wait for what becomes of it, without having looked: nothing
-        /// that happens to it came before. `None` if an earlier attempt started it:
-        /// it may have ended since.
+        /// What to pass to [`Provider::wait`](super::Provider::wait) to miss nothing that
+        /// happens to the instance. `None` if an earlier attempt started it: it may have
+        /// ended since.
         seen: Option<WakeSeq>,
     },
     /// It was running, and the policy takes it as it is.

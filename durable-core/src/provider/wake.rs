@@ -1,15 +1,16 @@
-//! Being told instead of asking again and again.
+//! Wake-ups: what a caller can wait for, and up to where it has seen it.
 
 use alloc::vec::Vec;
 
 use crate::text::{InstanceId, Name};
 
-/// How far somebody has looked. A fetch or a start returns it, a wait takes it:
-/// whatever happened in between ends the wait at once, so no wake-up is lost.
+/// Up to where a caller has seen what happened in a store. A fetch or a start returns it,
+/// a wait takes it: whatever happened in between ends the wait at once, so no wake-up is
+/// lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct WakeSeq(pub u64);
 
-/// What somebody waits for.
+/// What a caller waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum WakeTopic {
     /// A free instance got a message, or an instance that this session holds did;

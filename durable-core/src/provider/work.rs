@@ -1,15 +1,51 @@
-//! Work items (activities to be run) and timers.
+//! Work items (activities to be run), dead letters and timers.
+//!
+//! Work and timers are named by the event that scheduled them. The event is the one
+//! record of a call: a store keeps at most a copy of that entry, never another form of
+//! it.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::lease::SessionId;
 use super::wake::WakeSeq;
+use crate::event::Event;
 use crate::failure::Failure;
+use crate::history::HistoryEntry;
 use crate::id::{CommandId, CommandKind, EventId, ExecutionId};
 use crate::options::ActivityOptions;
 use crate::text::{InstanceId, Name, Payload};
+
+/// Names an event of an instance: the one that scheduled an activity or a timer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceEvent {
+    /// The execution that recorded it.
+    pub execution_id: ExecutionId,
+    /// Its position.
+    pub event_id: EventId,
+}
+
+impl SourceEvent {
+    /// Names the event at this position of this execution.
+    pub const fn new(execution_id: ExecutionId, event_id: EventId) -> Self {
+        Self {
+            execution_id,
+            event_id,
+        }
+    }
+}
+
+impl fmt::Display for SourceEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "event {} of execution {}",
+            self.event_id, self.execution_id
+        )
+    }
+}
 
 /// Names one activity call: its scheduling event. It is also the call's
 /// idempotency key.
@@ -23,14 +59,48 @@ pub struct WorkKey {
     pub event_id: EventId,
 }
 
+impl WorkKey {
+    /// Names the activity call that this event of an instance scheduled.
+    pub const fn new(instance: InstanceId, source: SourceEvent) -> Self {
+        Self {
+            instance,
+            execution_id: source.execution_id,
+            event_id: source.event_id,
+        }
+    }
+
+    /// The scheduling event.
+    pub const fn source(&self) -> SourceEvent {
+        SourceEvent::new(self.execution_id, self.event_id)
+    }
+}
+
+/// An activity call that a turn adds to its queue. What is called, with which input and
+/// options, stands in the `ActivityScheduled` that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct NewWork {
+    /// Its `ActivityScheduled`, an event of the same turn.
+    pub source: SourceEvent,
+    /// Which activity call of its execution it is, from 0, for people.
+    pub number: u64,
+}
+
+impl NewWork {
+    /// The activity call that this event scheduled, the `number`-th of its execution.
+    pub const fn new(source: SourceEvent, number: u64) -> Self {
+        Self { source, number }
+    }
+}
+
 /// An activity that is to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WorkItem {
     /// Which call it is.
     pub key: WorkKey,
-    /// Which activity call of its execution it is, from 0, for people; items that
-    /// were written by early releases do not say.
-    pub number: Option<u64>,
+    /// Which activity call of its execution it is, from 0, for people.
+    pub number: u64,
     /// The activity.
     pub name: Name,
     /// What to call it with.
@@ -42,31 +112,59 @@ pub struct WorkItem {
 }
 
 impl WorkItem {
-    /// The command that asked for it, as violations, logs and views name it.
+    /// The work that an entry of this instance's history scheduled; `None` if the entry
+    /// is no `ActivityScheduled`.
     ///
     /// ```
-    /// use durable_core::provider::{WorkItem, WorkKey};
-    /// use durable_core::{ActivityOptions, EventId, ExecutionId};
+    /// use durable_core::provider::WorkItem;
+    /// use durable_core::{ActivityOptions, Event, EventId, ExecutionId, HistoryEntry};
     ///
-    /// let item = WorkItem {
-    ///     key: WorkKey {
-    ///         instance: "order-7".into(),
-    ///         execution_id: ExecutionId::FIRST,
+    /// let entry = HistoryEntry {
+    ///     recorded_at_ms: 1_000,
+    ///     event: Event::ActivityScheduled {
     ///         event_id: EventId::new(5),
+    ///         execution_id: ExecutionId::FIRST,
+    ///         name: "charge".into(),
+    ///         input: "12".into(),
+    ///         options: ActivityOptions::default(),
     ///     },
-    ///     number: Some(1),
-    ///     name: "charge".into(),
-    ///     input: "12".into(),
-    ///     options: ActivityOptions::default(),
-    ///     scheduled_at_ms: 0,
     /// };
-    /// assert_eq!(item.command().unwrap().to_string(), "Activity(1)");
+    /// let item = WorkItem::scheduled_by("order-7".into(), ExecutionId::FIRST, &entry, 1).unwrap();
+    /// assert_eq!(item.command().to_string(), "Activity(1)");
+    /// assert_eq!(item.scheduled_at_ms, 1_000);
     /// ```
-    pub fn command(&self) -> Option<CommandId> {
-        self.number.map(|number| CommandId {
-            kind: CommandKind::Activity,
+    pub fn scheduled_by(
+        instance: InstanceId,
+        execution_id: ExecutionId,
+        entry: &HistoryEntry,
+        number: u64,
+    ) -> Option<Self> {
+        let Event::ActivityScheduled {
+            event_id,
+            name,
+            input,
+            options,
+            ..
+        } = &entry.event
+        else {
+            return None;
+        };
+        Some(Self {
+            key: WorkKey::new(instance, SourceEvent::new(execution_id, *event_id)),
             number,
+            name: name.clone(),
+            input: input.clone(),
+            options: options.clone(),
+            scheduled_at_ms: entry.recorded_at_ms,
         })
+    }
+
+    /// The command that asked for it, as violations, logs and views name it.
+    pub const fn command(&self) -> CommandId {
+        CommandId {
+            kind: CommandKind::Activity,
+            number: self.number,
+        }
     }
 }
 
@@ -77,12 +175,13 @@ pub struct WorkLease {
     pub key: WorkKey,
     /// The session that holds it.
     pub session: SessionId,
-    /// Rises with every hand-out of the work item.
+    /// The fencing token: it rises with every claim of the work item.
     pub token: u64,
 }
 
-/// A work item in a session's hands.
+/// A work item that a session has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClaimedWork {
     /// The right to settle it.
     pub lease: WorkLease,
@@ -96,11 +195,27 @@ pub struct ClaimedWork {
     pub heartbeat: Option<Payload>,
 }
 
-/// Work that is handed to a session.
+impl ClaimedWork {
+    /// The first attempt at an item, claimed by this session under this token.
+    pub fn new(item: WorkItem, session: SessionId, token: u64) -> Self {
+        Self {
+            lease: WorkLease {
+                key: item.key.clone(),
+                session,
+                token,
+            },
+            item,
+            attempt: 1,
+            crashes: 0,
+            heartbeat: None,
+        }
+    }
+}
+
+/// Work that a session has claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct WorkBatch {
-    /// The store's time.
-    pub now_ms: u64,
     /// What to pass to [`Provider::wait`](super::Provider::wait) so that nothing
     /// that came after this fetch is missed.
     pub seen: WakeSeq,
@@ -113,11 +228,19 @@ pub struct WorkBatch {
 
 /// How a session gives a work item back.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkSettlement {
     /// The right to do so.
     pub lease: WorkLease,
     /// What became of it.
     pub result: WorkResult,
+}
+
+impl WorkSettlement {
+    /// Gives the item of this lease back with this result.
+    pub const fn new(lease: WorkLease, result: WorkResult) -> Self {
+        Self { lease, result }
+    }
 }
 
 /// What became of a work item.
@@ -136,13 +259,35 @@ pub enum WorkResult {
         /// Not before this time; `None` is at once.
         not_before_ms: Option<u64>,
     },
-    /// It took its worker down too often: it is kept for inspection, and its
-    /// instance gets the failure.
+    /// It took its worker down too often: it becomes a dead letter, and its instance
+    /// gets the failure.
     Poisoned(Failure),
 }
 
-/// A work item that was set aside, and why.
+/// What a provider did with a settlement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum SettleOutcome {
+    /// The lease was held: the settlement was applied.
+    Settled,
+    /// The lease was no longer held: the settlement changed nothing.
+    LeaseLost,
+}
+
+/// What a provider did with the heartbeat of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum HeartbeatOutcome {
+    /// The lease is held: the details are kept for the next attempt.
+    Kept,
+    /// The lease is no longer held: the heartbeat changed nothing.
+    LeaseLost,
+}
+
+/// A dead letter: a work item that took its worker down too often, and the failure that
+/// its instance was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PoisonedWork {
     /// What was to be done.
     pub item: WorkItem,
@@ -150,33 +295,27 @@ pub struct PoisonedWork {
     pub failure: Failure,
 }
 
-/// A part of a list of work that was set aside.
+impl PoisonedWork {
+    /// A dead letter.
+    pub const fn new(item: WorkItem, failure: Failure) -> Self {
+        Self { item, failure }
+    }
+}
+
+/// A part of the list of dead letters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct PoisonedPage {
-    /// The work, by key.
+    /// The dead letters, by key.
     pub work: Vec<PoisonedWork>,
     /// The key to go on after, if there is more.
     pub next: Option<WorkKey>,
 }
 
-/// A timer that is to fire.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timer {
-    /// The instance that set it.
-    pub instance: InstanceId,
-    /// Its execution.
-    pub execution_id: ExecutionId,
-    /// Its `TimerCreated`.
-    pub event_id: EventId,
-    /// When it is due.
-    pub fire_at_ms: u64,
-}
-
 /// What [`Provider::fire_timers`](super::Provider::fire_timers) did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct FiredTimers {
-    /// The store's time.
-    pub now_ms: u64,
     /// What to pass to [`Provider::wait`](super::Provider::wait) so that a timer
     /// that was set after this call is not missed.
     pub seen: WakeSeq,

@@ -1,19 +1,16 @@
 //! Records of every kind: samples for the golden files, and strategies.
 
-use durable_core::provider::{
-    InstanceStatus, Message, MessageBody, StartInstance, WorkItem, WorkKey,
-};
+use durable_core::provider::{InstanceStatus, Message, MessageBody, StartInstance};
 use durable_core::{
-    ActivityOptions, DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent,
-    RetryPolicy, decode_failure, decode_message, decode_status, decode_work_item, encode_failure,
-    encode_message, encode_status, encode_work_item,
+    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
+    decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
-    any_execution, any_failure, any_number, any_options, any_outcome, any_parent, any_source, text,
+    any_execution, any_failure, any_number, any_outcome, any_parent, any_source, text,
 };
 use super::text::any_text;
 
@@ -21,7 +18,6 @@ use super::text::any_text;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Message(Message),
-    WorkItem(WorkItem),
     Status(InstanceStatus),
     Failure(Failure),
 }
@@ -30,18 +26,16 @@ pub(crate) enum Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sort {
     Message,
-    WorkItem,
     Status,
     Failure,
 }
 
 impl Sort {
-    pub(crate) const ALL: [Self; 4] = [Self::Message, Self::WorkItem, Self::Status, Self::Failure];
+    pub(crate) const ALL: [Self; 3] = [Self::Message, Self::Status, Self::Failure];
 
     pub(crate) fn decode(self, bytes: &[u8]) -> Result<Record, DecodeError> {
         match self {
             Self::Message => decode_message(bytes).map(Record::Message),
-            Self::WorkItem => decode_work_item(bytes).map(Record::WorkItem),
             Self::Status => decode_status(bytes).map(Record::Status),
             Self::Failure => decode_failure(bytes).map(Record::Failure),
         }
@@ -54,7 +48,6 @@ impl Sort {
         }
         match self {
             Self::Message => Record::Message(read(json)),
-            Self::WorkItem => Record::WorkItem(read(json)),
             Self::Status => Record::Status(read(json)),
             Self::Failure => Record::Failure(read(json)),
         }
@@ -65,7 +58,6 @@ impl Record {
     pub(crate) fn sort(&self) -> Sort {
         match self {
             Self::Message(_) => Sort::Message,
-            Self::WorkItem(_) => Sort::WorkItem,
             Self::Status(_) => Sort::Status,
             Self::Failure(_) => Sort::Failure,
         }
@@ -74,7 +66,6 @@ impl Record {
     pub(crate) fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         match self {
             Self::Message(message) => encode_message(message),
-            Self::WorkItem(item) => encode_work_item(item),
             Self::Status(status) => encode_status(status),
             Self::Failure(failure) => encode_failure(failure),
         }
@@ -83,7 +74,6 @@ impl Record {
     pub(crate) fn to_json(&self) -> String {
         match self {
             Self::Message(message) => serde_json::to_string_pretty(message),
-            Self::WorkItem(item) => serde_json::to_string_pretty(item),
             Self::Status(status) => serde_json::to_string_pretty(status),
             Self::Failure(failure) => serde_json::to_string_pretty(failure),
         }
@@ -107,7 +97,6 @@ fn message(id: &str, body: MessageBody) -> Record {
 /// One record or more of every kind, each with the name of its golden file.
 pub(crate) fn samples() -> Vec<(&'static str, Record)> {
     let mut samples = messages();
-    samples.extend(work_items());
     samples.extend(statuses());
     samples.push(("failure.plain", Record::Failure(Failure::cancelled("late"))));
     samples.push(("failure.full", Record::Failure(declined())));
@@ -117,12 +106,10 @@ pub(crate) fn samples() -> Vec<(&'static str, Record)> {
 fn messages() -> Vec<(&'static str, Record)> {
     let (execution_id, source_event_id) = (ExecutionId::new(3), EventId::new(300));
     let start = |version: Option<&str>, parent| {
-        MessageBody::Start(StartInstance {
-            name: "fulfil".into(),
-            version: version.map(Into::into),
-            input: r#"{"order":7}"#.into(),
-            parent,
-        })
+        let mut start = StartInstance::new("fulfil".into(), r#"{"order":7}"#.into());
+        start.version = version.map(Into::into);
+        start.parent = parent;
+        MessageBody::Start(start)
     };
     let parent = Parent {
         instance: "order-7".into(),
@@ -196,39 +183,6 @@ fn messages() -> Vec<(&'static str, Record)> {
     ]
 }
 
-fn work_items() -> Vec<(&'static str, Record)> {
-    let item = |number, options| {
-        Record::WorkItem(WorkItem {
-            key: WorkKey {
-                instance: "order-7".into(),
-                execution_id: ExecutionId::new(3),
-                event_id: EventId::new(300),
-            },
-            number,
-            name: "charge".into(),
-            input: r#"{"amount":12}"#.into(),
-            options,
-            scheduled_at_ms: 1_767_225_600_000,
-        })
-    };
-    let options = ActivityOptions {
-        queue: Some("gpu".into()),
-        retry: RetryPolicy {
-            max_attempts: 7,
-            first_backoff_ms: 100,
-            backoff_percent: 250,
-            max_backoff_ms: 60_000,
-            jitter_percent: 20,
-        },
-        attempt_timeout_ms: Some(30_000),
-        total_timeout_ms: Some(3_600_000),
-    };
-    vec![
-        ("work_item.plain", item(None, ActivityOptions::default())),
-        ("work_item.full", item(Some(41), options)),
-    ]
-}
-
 fn statuses() -> Vec<(&'static str, Record)> {
     let panicked = Failure::new(FailureKind::Panicked, "index out of bounds");
     vec![
@@ -263,7 +217,6 @@ fn statuses() -> Vec<(&'static str, Record)> {
 pub(crate) fn any_record() -> impl Strategy<Value = Record> {
     prop_oneof![
         4 => any_message().prop_map(Record::Message).boxed(),
-        1 => any_work_item().prop_map(Record::WorkItem).boxed(),
         1 => any_status().prop_map(Record::Status).boxed(),
         1 => any_failure().prop_map(Record::Failure).boxed(),
     ]
@@ -277,12 +230,10 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
     let place = || (any_execution(), any_source());
     let start = (text(), of(text()), text(), of(any_parent())).prop_map(
         |(name, version, input, parent)| {
-            MessageBody::Start(StartInstance {
-                name,
-                version,
-                input,
-                parent,
-            })
+            let mut start = StartInstance::new(name, input);
+            start.version = version;
+            start.parent = parent;
+            MessageBody::Start(start)
         },
     );
     let activity =
@@ -331,27 +282,6 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
             .prop_map(|failure| MessageBody::Terminate { failure })
             .boxed(),
     ]
-}
-
-fn any_work_item() -> impl Strategy<Value = WorkItem> {
-    let key = (text(), any_execution(), any_source());
-    let call = (of(any_number()), text(), text());
-    (key, call, any_options(), any_number()).prop_map(
-        |((instance, execution_id, event_id), (number, name, input), options, scheduled_at_ms)| {
-            WorkItem {
-                key: WorkKey {
-                    instance,
-                    execution_id,
-                    event_id,
-                },
-                number,
-                name,
-                input,
-                options,
-                scheduled_at_ms,
-            }
-        },
-    )
 }
 
 fn any_status() -> impl Strategy<Value = InstanceStatus> {

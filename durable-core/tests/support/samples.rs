@@ -26,6 +26,9 @@ pub(crate) const BUILT_IN_FAILURE_KINDS: &[FailureKind] = &[
     FailureKind::InstanceExists,
     FailureKind::InvalidPayload,
     FailureKind::LimitExceeded,
+    FailureKind::Suspended,
+    FailureKind::PayloadCodec,
+    FailureKind::Storage,
 ];
 
 /// Samples of every kind.
@@ -486,6 +489,9 @@ fn variant_of(kind: &FailureKind) -> &'static str {
         FailureKind::InstanceExists => "instance_exists",
         FailureKind::InvalidPayload => "invalid_payload",
         FailureKind::LimitExceeded => "limit_exceeded",
+        FailureKind::Suspended => "suspended",
+        FailureKind::PayloadCodec => "payload_codec",
+        FailureKind::Storage => "storage",
         unknown => panic!("tests/support/samples.rs has no name for {unknown}"),
     }
 }

@@ -11,7 +11,6 @@ const BATCH: usize = 64;
 /// About the size of the entries and records of the workload.
 const ENTRY: [u8; 60] = [7; 60];
 const START: [u8; 70] = [7; 70];
-const ITEM: [u8; 90] = [7; 90];
 
 const BASE: [&str; 14] = [
     "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p",
@@ -54,7 +53,8 @@ impl Raw {
         let [start, claim, commit, open] = scripts.try_into().ok().unwrap();
         let mut call = open.call(&[]);
         call.arg("-").arg(86_400_000).arg("raw");
-        let (_, session): (String, String) = call.query_async(&mut connection).await.unwrap();
+        let (_, _, session): (String, u64, String) =
+            call.query_async(&mut connection).await.unwrap();
         Self {
             connection,
             session,
@@ -88,14 +88,14 @@ impl Raw {
         // The arguments of the one turn, of which the script wants the number first.
         let mut call = Cmd::new();
         call.arg(id).arg(&self.session).arg(&held.token);
-        call.arg(format!("{turn:032x}")).arg(1).arg(2 * turn);
+        call.arg(format!("{turn:032x}")).arg(1).arg(2 * turn).arg(0);
         call.arg(2).arg(&ENTRY[..]).arg(&ENTRY[..]).arg("-");
         match turn {
             0 => call.arg(1).arg(&held.seq).arg(0),
             _ => call.arg(0).arg(1).arg(format!("1:{}", 2 * turn)),
         };
-        // Nothing cancelled, no timers.
-        call.arg(0).arg(0).arg(0);
+        // Nothing cancelled.
+        call.arg(0);
         match turn {
             0 => call.arg("+sequence").arg("+1.0.0"),
             _ => call.arg("-").arg("-"),
@@ -105,17 +105,20 @@ impl Raw {
             (_, true) => call.arg("+3").arg(&ENTRY[..20]),
             _ => call.arg("-"),
         };
-        // No custom status, no delay, nothing blocked; no messages.
-        call.arg("-").arg("-").arg("-").arg(0).arg(0).arg(0);
+        // No custom status, no delay, nothing blocked; no timers; no messages.
+        call.arg("-").arg("-").arg("-").arg(0).arg(0);
+        call.arg(0).arg(0).arg(0);
         call.arg(if is_last { "0" } else { "1" });
         call.arg(1).arg("w").arg(1).arg(1).arg(1);
         match is_last {
             true => call.arg(0),
+            // The second entry schedules it, for the first queue.
             false => call
                 .arg(1)
                 .arg(format!("1:{}", 2 * turn + 2))
-                .arg(1)
-                .arg(&ITEM[..]),
+                .arg(turn)
+                .arg(2)
+                .arg(1),
         };
         let mut commit = self.commit.call(&keys);
         commit.arg(1).arg(keys.len()).arg(call.args_iter().count());
@@ -152,8 +155,8 @@ impl Raw {
         let starts: Vec<Cmd> = ids.iter().map(|id| self.start(id)).collect();
         self.pipelines(&starts).await;
         let claims: Vec<Cmd> = ids.iter().map(|id| self.claim(id)).collect();
-        let handed = self.pipelines(&claims).await;
-        let held: Vec<Held> = handed.iter().map(Held::read).collect();
+        let claimed = self.pipelines(&claims).await;
+        let held: Vec<Held> = claimed.iter().map(Held::read).collect();
         for turn in 0..=steps {
             let is_last = turn == steps;
             let turns = held.iter().map(|held| self.commit(held, turn, is_last));
@@ -165,8 +168,8 @@ impl Raw {
         began.elapsed()
     }
 
-    /// The writes of an orchestration of so many activities, one by one: started, handed
-    /// out, the first turn, and one for every activity that completed.
+    /// The writes of an orchestration of so many activities, one by one: started, claimed,
+    /// the first turn, and one for every activity that completed.
     pub(crate) async fn orchestration(
         &mut self,
         steps: u64,
@@ -196,12 +199,12 @@ impl Script {
         for name in BASE {
             call.arg(format!("{{raw:0}}:{name}"));
         }
-        call.arg(keys).arg("").arg("raw:bell");
+        call.arg(keys).arg("").arg("raw:changes");
         call
     }
 }
 
-/// An instance that was handed out.
+/// An instance that was claimed.
 struct Held {
     id: String,
     token: String,
@@ -210,8 +213,8 @@ struct Held {
 
 impl Held {
     fn read(answer: &Value) -> Self {
-        let handed = &list(&list(answer)[2])[0];
-        let fields = list(handed);
+        let claimed = &list(&list(answer)[2])[0];
+        let fields = list(claimed);
         Self {
             id: text(&fields[0]),
             token: text(&fields[1]),
@@ -232,7 +235,7 @@ fn history(id: &str) -> String {
 }
 
 fn assert_done(answer: &Value) {
-    assert_eq!(text(&list(&list(answer)[1])[0]), "DONE");
+    assert_eq!(text(&list(&list(&list(answer)[2])[0])[0]), "DONE");
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -1,6 +1,5 @@
 //! The orchestrations that are measured.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use durable_provider_redis::RedisProvider;
@@ -54,13 +53,11 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
         .orchestration(GATED, gated)
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        session_timeout: Duration::from_secs(60),
-        max_turns: 256,
-        max_activities: 256,
-        ..RuntimeOptions::default()
-    };
-    Runtime::shared_builder(Arc::new(provider.clone()), registry)
+    let options = RuntimeOptions::default()
+        .session_timeout(Duration::from_secs(60))
+        .max_turns(256)
+        .max_activities(256);
+    Runtime::builder(provider.clone(), registry)
         .options(options)
         .start()
         .await

@@ -1,15 +1,15 @@
--- Hands out these instances, as far as they are still to be had.
+-- Claims these instances, as far as they are still free and due, or held with new messages.
 -- KEYS: base, three per candidate.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local session, messages_max, count = arg(), number_arg(), number_arg()
-if not is_live(session) then return { 'LOST' } end
+if not is_live(session) then return finish('LOST') end
 
 local function is_free_and_due(it)
   local at = not it.sid and call('ZSCORE', K.ready, it.id)
   return at and tonumber(at) <= now
 end
 
-local handed, broken = {}, {}
+local claimed, broken = {}, {}
 for i = 1, count do
   local it = open_instance(arg(), BASE_KEYS + 1 + 3 * (i - 1))
   if not it.exists then
@@ -33,9 +33,9 @@ for i = 1, count do
       flat[2 * j - 1], flat[2 * j] = string.match(entry[1], '^%d+'), entry[2][4]
     end
     local commit_id = call('HGET', it.key, 'ci')
-    handed[#handed + 1] = {
+    claimed[#claimed + 1] = {
       it.id, it.tok, it.ex, it.le, commit_id or '', it.cr or '0', has_more and '1' or '0', flat,
     }
   end
 end
-return finish({ 'OK', text(now), handed, broken })
+return finish('OK', claimed, broken)

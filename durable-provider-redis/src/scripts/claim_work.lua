@@ -1,8 +1,7 @@
--- Hands out the oldest work of these queues, and says when time alone makes more of it
--- ready. KEYS: base, two per queue.
-if has_late_session() then return { 'LATE' } end
+-- Claims the oldest work of these queues, and says when time alone makes more of it ready. KEYS: base, two per queue.
+if has_late_session() then return finish('LATE') end
 local session, max, count = arg(), number_arg(), number_arg()
-if not is_live(session) then return { 'LOST' } end
+if not is_live(session) then return finish('LOST') end
 open_queues(BASE_KEYS + 1, count)
 local wanted = {}
 for i = 1, count do wanted[i] = queues[i] end
@@ -20,4 +19,4 @@ for i = 1, #sessions, 2 do
   if due and late_at >= due then break end
   if sessions[i] ~= session and first_of_session(K.holds, sessions[i]) then due = late_at end
 end
-return finish({ 'OK', text(now), due and text(due) or '', claimed })
+return finish('OK', due and text(due) or '', claimed)

@@ -3,11 +3,11 @@
 -- KEYS: base, then for each turn: the instance (record, inbox, message ids), its history,
 -- the history of its next execution, three per local target, two per queue.
 
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 
 local function commit_turn(own)
   local id, session, token, commit_id = arg(), arg(), arg(), arg()
-  local execution, tail = arg(), arg()
+  local execution, tail, recorded_at = arg(), arg(), arg()
   local it = open_instance(id, own)
   local history, next_history = KEYS[own + 3], KEYS[own + 4]
 
@@ -23,9 +23,14 @@ local function commit_turn(own)
   if stored ~= tonumber(tail) then return { 'BROKEN', text(stored) } end
   local was_blocked = it.bl
 
-  -- History.
+  -- History. New work names its entry by its place among these.
+  local entries = {}
   local function append(stream, after, count)
-    for i = 1, count do call('XADD', stream, text(after + i) .. '-0', 'e', arg()) end
+    for i = 1, count do
+      local entry = arg()
+      entries[#entries + 1] = entry
+      call('XADD', stream, text(after + i) .. '-0', 'e', entry)
+    end
     return text(after + count)
   end
   put(it, 'le', append(history, tonumber(tail), number_arg()))
@@ -33,7 +38,7 @@ local function commit_turn(own)
   if next_execution then
     put(it, 'le', append(next_history, 0, number_arg()))
     put(it, 'ex', next_execution)
-    ring('i' .. id)
+    publish('i' .. id)
   end
 
   -- Inbox.
@@ -49,11 +54,10 @@ local function commit_turn(own)
   end
 
   -- Work that goes.
-  local function key_of(work) return work .. ':' .. id end
-  local removed = {}
+  local function key_of(source) return source .. ':' .. id end
   local function forget_work(work)
     remove_work(work)
-    removed[#removed + 1] = work_marker(work.key)
+    it.unset[work_marker(work.key)] = true
   end
   local function cancel_work(work)
     if not work then return end
@@ -69,23 +73,8 @@ local function commit_turn(own)
   end
   for _ = 1, number_arg() do cancel_work(read_work(key_of(arg()))) end
 
-  -- Timers.
-  local timer_count = number_arg()
-  local first_due = timer_count > 0 and tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
-  for _ = 1, timer_count do
-    local timer, fire_at = arg(), arg()
-    if call('HEXISTS', it.key, 't:' .. timer) == 0 then
-      local set = padded(next_number()) .. ':' .. fire_at
-      call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. id)
-      put(it, 't:' .. timer, set)
-      if not first_due or tonumber(fire_at) < first_due then ring('t') end
-    end
-  end
-  save_instance(it)
-  for _ = 1, number_arg() do cancel_timer(it, arg()) end
-
   -- The record.
-  put(it, 'ua', text(now))
+  touch(it, recorded_at)
   local name, version = optional_arg(), optional_arg()
   if name then
     put(it, 'nm', name)
@@ -95,26 +84,40 @@ local function commit_turn(own)
   if status_kind then
     put(it, 'sk', status_kind)
     put(it, 'st', arg())
-    ring('i' .. id)
+    publish('i' .. id)
   end
   local custom_status = optional_arg()
   if custom_status then
     put(it, 'cu', custom_status)
-    ring('i' .. id)
+    publish('i' .. id)
   end
   local not_before = optional_arg()
   if not_before then put(it, 'nb', not_before) end
   local blocked = optional_arg()
-  if blocked ~= was_blocked then ring('i' .. id) end
+  if blocked ~= was_blocked then publish('i' .. id) end
   if blocked then put(it, 'bl', blocked) else drop(it, 'bl') end
   if is_ended(it) then
-    ring('d' .. id)
+    publish('d' .. id)
     for _, field in ipairs(call('HKEYS', it.key)) do
       local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
       if sort == 't:' then cancel_timer(it, rest) end
       if sort == 'w:' then cancel_work(read_work(key_of(rest))) end
     end
   end
+
+  -- Timers; an ended instance gets none.
+  local timer_count = number_arg()
+  local first_due = timer_count > 0 and tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
+  for _ = 1, timer_count do
+    local timer, fire_at = arg(), arg()
+    if not is_ended(it) then
+      local set = padded(next_number()) .. ':' .. fire_at
+      call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. id)
+      put(it, 't:' .. timer, set)
+      if not first_due or tonumber(fire_at) < first_due then publish('t') end
+    end
+  end
+  for _ = 1, number_arg() do cancel_timer(it, arg()) end
 
   -- Messages.
   local targets = { [id] = it }
@@ -135,7 +138,7 @@ local function commit_turn(own)
   for _ = 1, number_arg() do
     local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
     call('XADD', K.outbox, next_number() .. '-0', 'p', partition, 't', target, 'id', message_id, 'm', bytes)
-    ring('o')
+    publish('o')
   end
   for target_id, target in pairs(targets) do
     if target_id ~= id and target.exists then save_instance(target) end
@@ -161,10 +164,11 @@ local function commit_turn(own)
   local claimed = {}
   local free = max - claim_oldest(wanted, max, session, claimed)
   for _ = 1, number_arg() do
-    local work_id, queue, item = arg(), queues[number_arg()], arg()
-    local key = key_of(work_id)
-    if not is_ended(it) and call('HEXISTS', K.work, 's' .. key) == 0 then
+    local key, number = key_of(arg()), arg()
+    local entry, queue = entries[number_arg()], queues[number_arg()]
+    if not is_ended(it) then
       local work = { key = key, failures = 0, crashes = 0, queue = queue.name }
+      local item = number .. ':' .. entry
       if free > 0 and is_wanted[queue.name] then
         claim_work(work, session, claimed, item)
         free = free - 1
@@ -175,11 +179,8 @@ local function commit_turn(own)
       put(it, work_marker(key), '1')
     end
   end
-  for _, marker in ipairs(removed) do
-    if not it.set[marker] then it.unset[marker] = true end
-  end
 
-  local answer = { text(now), has_messages, unpack(claimed) }
+  local answer = { has_messages, unpack(claimed) }
   put(it, 'ci', commit_id)
   put(it, 'cx', cmsgpack.pack(answer))
   save_instance(it)
@@ -195,11 +196,11 @@ local function attempt_turn(own)
   return { 'FAILED', type(answer) == 'table' and answer.err or tostring(answer) }
 end
 
-local reply, own = { 'OK' }, BASE_KEYS + 1
+local answers, own = {}, BASE_KEYS + 1
 for _ = 1, number_arg() do
   local keys, arguments = number_arg(), number_arg()
   local next_place = place + arguments
-  reply[#reply + 1] = attempt_turn(own)
+  answers[#answers + 1] = attempt_turn(own)
   place, own = next_place, own + keys
 end
-return finish(reply)
+return finish('OK', answers)

@@ -1,6 +1,6 @@
 -- Puts messages from another partition's outbox into inboxes, in order, each once.
 -- KEYS: base, three per instance.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local source = arg()
 local mark = call('HGET', K.marks, source) or '0'
 local targets, target_count = {}, number_arg()
@@ -25,4 +25,4 @@ for _, it in pairs(targets) do
   if it.exists then save_instance(it) end
 end
 if reached ~= mark then call('HSET', K.marks, source, reached) end
-return finish({ 'OK' })
+return finish('OK')

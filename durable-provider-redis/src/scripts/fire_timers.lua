@@ -1,6 +1,6 @@
 -- Moves these timers into the inboxes of their instances, if they are still set.
 -- KEYS: base, three per instance.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local owners, owner_count = {}, number_arg()
 for i = 1, owner_count do
   local id = arg()
@@ -23,4 +23,4 @@ for _, it in pairs(owners) do
   if it.exists then save_instance(it) end
 end
 local first = tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
-return finish({ 'OK', text(fired), first and text(first) or '' })
+return finish('OK', text(fired), first and text(first) or '')

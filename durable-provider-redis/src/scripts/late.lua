@@ -1,7 +1,7 @@
 -- The first session that is late, and some of what it holds.
 local max = number_arg()
 local first = call('ZRANGE', K.sessions, 0, 0, 'WITHSCORES')
-if not first[1] or tonumber(first[2]) > now then return finish({ 'NONE' }) end
+if not first[1] or tonumber(first[2]) > now then return finish('NONE') end
 local prefix = padded(first[1])
 local function holdings(set)
   local members = call('ZRANGEBYLEX', set, '[' .. prefix .. ':', '(' .. prefix .. ';', 'LIMIT', 0, max)
@@ -14,4 +14,4 @@ for _, key in ipairs(holdings(K.holds)) do
   work[#work + 1] = key
   work[#work + 1] = state and state.queue or 'w'
 end
-return finish({ 'LATE', first[1], holdings(K.held), work })
+return finish('LATE', first[1], holdings(K.held), work)

@@ -1,8 +1,8 @@
--- What a session may be handed: candidates with the time they became ready, and when
+-- What a session may claim: candidates with the time they became ready, and when
 -- time alone makes more of them ready.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local session, max = arg(), number_arg()
-if not is_live(session) then return { 'LOST' } end
+if not is_live(session) then return finish('LOST') end
 
 local candidates = call('ZRANGE', K.ready, '-inf', text(now), 'BYSCORE', 'LIMIT', 0, max, 'WITHSCORES')
 local prefix = padded(session)
@@ -20,4 +20,4 @@ for i = 1, #sessions, 2 do
   if due and late_at >= due then break end
   if sessions[i] ~= session and first_of_session(K.held, sessions[i]) then due = late_at end
 end
-return finish({ 'OK', text(now), due and text(due) or '', candidates })
+return finish('OK', due and text(due) or '', candidates)

@@ -1,12 +1,12 @@
 -- The times of what is ready in these queues. KEYS: base, two per queue.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local max, count = number_arg(), number_arg()
 open_queues(BASE_KEYS + 1, count)
-local reply = { 'OK' }
+local ready = {}
 for i = 1, count do
   for _, entry in ipairs(ready_entries(queues[i], max)) do
-    reply[#reply + 1] = text(entry.at)
-    reply[#reply + 1] = text(entry.number)
+    ready[#ready + 1] = text(entry.at)
+    ready[#ready + 1] = text(entry.number)
   end
 end
-return finish(reply)
+return finish('OK', ready)

@@ -29,16 +29,17 @@ end
 local function text(number) return string.format('%d', number) end
 local function padded(number) return string.format('%017d', tonumber(number)) end
 
--- Time: the server's, or the caller's in tests, and then never backwards.
+-- Time: the server's, or that of the clock that the store was opened with (in tests), which
+-- then never goes back.
 local clock = call('TIME')
 local micros = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
-local callers_ms, channel = arg(), arg()
+local given_ms, channel = arg(), arg()
 local now, moves_clock
-if callers_ms == '' then
+if given_ms == '' then
   now = math.floor(micros / 1000)
 else
   local known = tonumber(call('HGET', K.meta, 'now') or '0')
-  now = math.max(tonumber(callers_ms), known)
+  now = math.max(tonumber(given_ms), known)
   moves_clock = now > known
 end
 
@@ -51,18 +52,20 @@ local function next_number()
   return text(last_number)
 end
 
--- Who is told when the script is done: 'f' of a free instance, 's…' of mail for a session,
--- 'e…' of its end, 'w' and 'w:…' of work in a queue, 't' of an earlier timer, 'i…' of a
--- change of an instance, 'd…' of its end, 'o' of messages to another partition.
-local bells, rung = {}, {}
-local function ring(topic)
-  if not rung[topic] then
-    rung[topic] = true
-    bells[#bells + 1] = #topic .. ':' .. topic
+-- Topics that the script publishes when it is done: 'f' for a free instance that is ready,
+-- 's…' for messages of an instance that the session holds, 'e…' for the end of the session,
+-- 'w' and 'w:…' for work in a queue, 't' for an earlier timer, 'i…' for a change of an
+-- instance, 'd…' for its end, 'o' for messages to another partition.
+local topics, is_published = {}, {}
+local function publish(topic)
+  if not is_published[topic] then
+    is_published[topic] = true
+    topics[#topics + 1] = #topic .. ':' .. topic
   end
 end
 
-local function finish(reply)
+-- Ends a script: every answer begins with a status and the store's time.
+local function finish(status, ...)
   if last_number and moves_clock then
     call('HSET', K.meta, 'n', text(last_number), 'now', text(now))
   elseif last_number then
@@ -70,12 +73,12 @@ local function finish(reply)
   elseif moves_clock then
     call('HSET', K.meta, 'now', text(now))
   end
-  if #bells > 0 then call('PUBLISH', channel, table.concat(bells)) end
-  return reply
+  if #topics > 0 then call('PUBLISH', channel, table.concat(topics)) end
+  return { status, text(now), ... }
 end
 
--- Sessions. One that is late stays until everything it held is free again; until
--- then whoever comes is asked to sweep first.
+-- Sessions. One that is late stays until everything it held is free again; until then a
+-- script answers 'LATE', and its caller sweeps first.
 local function has_late_session()
   local first = call('ZRANGE', K.sessions, 0, 0, 'WITHSCORES')
   return first[1] and tonumber(first[2]) <= now
@@ -96,7 +99,7 @@ local function first_of_session(set, session)
 end
 
 -- Instances.
-local FIELDS = { 'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl' }
+local FIELDS = { 'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl', 'ua' }
 local function open_instance(id, first_key)
   local it = { id = id, key = KEYS[first_key], inbox = KEYS[first_key + 1], ids = KEYS[first_key + 2] }
   it.set, it.unset = {}, {}
@@ -130,6 +133,15 @@ local function save_instance(it)
   end
   it.set, it.unset = {}, {}
 end
+-- Notes that an instance changed, now or at a later time that an entry of its history has:
+-- what a record says is never older than its history, and never goes back.
+local function touch(it, recorded_at)
+  local latest = text(now)
+  for _, at in ipairs({ it.ua or '0', recorded_at or '0' }) do
+    if tonumber(at) > tonumber(latest) then latest = at end
+  end
+  put(it, 'ua', latest)
+end
 local function is_ended(it) return tonumber(it.sk) >= FIRST_ENDED end
 local function has_messages_to_give(it)
   local newest = call('XREVRANGE', it.inbox, '+', '-', 'COUNT', 1)[1]
@@ -138,8 +150,7 @@ local function has_messages_to_give(it)
 end
 local function mail_member(it) return of_session(it.sid, padded(it.rm) .. ':' .. it.id) end
 
--- Gives an instance that became ready its place, takes it from one that is not, and
--- tells those who may want it.
+-- Lists an instance that became ready, removes one that is not, and publishes it.
 local function refresh(it)
   local to_give = has_messages_to_give(it)
   local must_run = it.mr and not it.sid and not is_ended(it)
@@ -150,21 +161,21 @@ local function refresh(it)
         put(it, 'rm', text(now))
         call('ZADD', K.mail, 0, mail_member(it))
       end
-      ring('s' .. it.sid)
+      publish('s' .. it.sid)
     elseif it.rm then
       call('ZREM', K.mail, mail_member(it))
       drop(it, 'rm')
     end
   elseif is_ready then
     call('ZADD', K.ready, 'NX', text(math.max(now, tonumber(it.nb or '0'))), it.id)
-    ring('f')
+    publish('f')
   else
     call('ZREM', K.ready, it.id)
   end
   return to_give
 end
 
--- Takes an instance out of its holder's hands: with messages it is ready.
+-- Ends the lease of an instance: with messages it is ready.
 local function free_instance(it)
   if it.sid then
     if it.rm then call('ZREM', K.mail, mail_member(it)) end
@@ -218,7 +229,7 @@ local function begin_execution(it, start, message_id, bytes)
   put(it, 'sk', '0')
   put(it, 'nm', start.name)
   put(it, 'ca', text(now))
-  put(it, 'ua', text(now))
+  touch(it)
   put(it, 's:' .. message_id, execution)
   if start.version then put(it, 'vr', start.version) end
   if start.parent then
@@ -227,12 +238,14 @@ local function begin_execution(it, start, message_id, bytes)
     put(it, 'pv', start.parent_event)
   end
   append_message(it, message_id, bytes)
-  ring('i' .. it.id)
+  publish('i' .. it.id)
   return execution
 end
 
 -- Work. Its state is 'holder token failures crashes cancelled queue'; without a holder
--- ('-') the token is its place in the queue's stream or among the delayed.
+-- ('-') the token is its place in the queue's stream or among the delayed. Its item is
+-- 'number:entry': which activity call of its execution it is, and the bytes of the history
+-- entry that scheduled it.
 local function read_work(key)
   local state = call('HGET', K.work, 's' .. key)
   if not state then return nil end
@@ -296,10 +309,10 @@ local function queue_work(work, queue, not_before)
     work.token = next_number()
     call('XADD', queue.stream, work.token .. '-0', 'k', work.key, 'r', text(now))
   end
-  ring(queue.name)
+  publish(queue.name)
 end
--- Takes an item out of its holder's hands, unless it was cancelled meanwhile: then it
--- goes, and the answer is true.
+-- Ends the lease of an item and queues it, unless it was cancelled meanwhile: then it goes,
+-- and the answer is true.
 local function free_work(work, queue, not_before)
   if work.is_cancelled then
     remove_work(work)
@@ -310,7 +323,7 @@ local function free_work(work, queue, not_before)
   write_work(work)
   return false
 end
--- Hands an item to a session and appends it to the answer.
+-- Leases an item to a session and appends it to the answer.
 local function claim_work(work, session, claimed, item)
   work.holder, work.token = session, next_number()
   call('ZADD', K.holds, 0, of_session(session, work.key))
@@ -321,7 +334,7 @@ local function claim_work(work, session, claimed, item)
   claimed[at + 5] = heartbeat and '+' .. heartbeat or '-'
   claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key) or ''
 end
--- What is ready in a queue, without what was taken or cancelled since: number, time, key.
+-- What is ready in a queue, without what was claimed or cancelled since: number, time, key.
 -- A queue in which this script found nothing is not looked at again before it adds to it.
 local function ready_entries(queue, count)
   if queue.is_empty then return {} end

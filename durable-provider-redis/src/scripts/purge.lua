@@ -1,15 +1,15 @@
 -- Removes an ended instance, if it is still the one that was read; its highest execution
 -- id stays. KEYS: base, the instance, the histories of its executions.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 local it = open_instance(arg(), BASE_KEYS + 1)
 local execution, updated_at, first_left = arg(), arg(), optional_arg()
-if not it.exists or not is_ended(it) or it.ex ~= execution or call('HGET', it.key, 'ua') ~= updated_at then
-  return finish({ 'CHANGED' })
+if not it.exists or not is_ended(it) or it.ex ~= execution or it.ua ~= updated_at then
+  return finish('CHANGED')
 end
 for i = BASE_KEYS + 4, #KEYS do call('UNLINK', KEYS[i]) end
 if first_left then
   call('HSET', it.key, 'fx', first_left)
-  return finish({ 'MORE' })
+  return finish('MORE')
 end
 for _, field in ipairs(call('HKEYS', it.key)) do
   local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
@@ -27,5 +27,5 @@ call('ZREM', K.ready, it.id)
 call('ZREM', K.index, it.id)
 call('HSET', K.tombs, it.id, it.ex)
 call('UNLINK', it.key, it.inbox, it.ids)
-ring('i' .. it.id)
-return finish({ 'GONE' })
+publish('i' .. it.id)
+return finish('GONE')

@@ -1,5 +1,5 @@
 -- Gives leases back. KEYS: base, three per lease.
-if has_late_session() then return { 'LATE' } end
+if has_late_session() then return finish('LATE') end
 for i = 1, number_arg() do
   local it = open_instance(arg(), BASE_KEYS + 1 + 3 * (i - 1))
   local session, token, not_before, blocked = arg(), arg(), arg(), optional_arg()
@@ -7,11 +7,11 @@ for i = 1, number_arg() do
     put(it, 'nb', not_before)
     if blocked then
       put(it, 'bl', blocked)
-      put(it, 'ua', text(now))
-      ring('i' .. it.id)
+      touch(it)
+      publish('i' .. it.id)
     end
     free_instance(it)
     save_instance(it)
   end
 end
-return finish({ 'OK' })
+return finish('OK')

@@ -1,39 +1,25 @@
--- Takes work back. KEYS: base, three per instance, two per queue.
-if has_late_session() then return { 'LATE' } end
-local owners, owner_count = {}, number_arg()
-for i = 1, owner_count do
-  local id = arg()
-  owners[id] = open_instance(id, BASE_KEYS + 1 + 3 * (i - 1))
-end
-local queue_count = number_arg()
-open_queues(BASE_KEYS + 1 + 3 * owner_count, queue_count)
+-- Takes a work item back. KEYS: base, the instance, two per queue (that of an item which
+-- returns to it).
+if has_late_session() then return finish('LATE') end
+local it = open_instance(arg(), BASE_KEYS + 1)
+local key, session, token, sort, not_before = arg(), arg(), arg(), arg(), number_arg()
+local message_id, message, failure = arg(), arg(), arg()
+open_queues(BASE_KEYS + 4, number_arg())
 
-local function held(key, session, token)
-  local work = read_work(key)
-  return work and work.holder == session and work.token == token and is_live(session) and work
-end
-
-local reply = { 'OK' }
-for _ = 1, number_arg() do
-  local it, key, session, token, sort = owners[arg()], arg(), arg(), arg(), arg()
-  local not_before, message_id, message, failure = number_arg(), arg(), arg(), arg()
-  local work = held(key, session, token)
-  local goes = work and (work.is_cancelled or sort == 'finished' or sort == 'poisoned')
-  if goes then
-    if sort == 'poisoned' and not work.is_cancelled then
-      call('HSET', K.poison, 'i' .. key, call('HGET', K.work, 'i' .. key), 'f' .. key, failure)
-      call('HSET', it.key, 'p:' .. string.match(key, '^%d+:%d+'), '1')
-    end
-    remove_work(work)
-    call('HDEL', it.key, work_marker(key))
-    if not work.is_cancelled and it.exists then put_message(it, message_id, message) end
-  elseif work then
-    if sort == 'retry' then work.failures = work.failures + 1 end
-    free_work(work, queues[work.queue], not_before)
+local work = read_work(key)
+local is_held = work and work.holder == session and work.token == token and is_live(session)
+if not is_held then return finish('LEASE_LOST') end
+if work.is_cancelled or sort == 'finished' or sort == 'poisoned' then
+  if sort == 'poisoned' and not work.is_cancelled then
+    call('HSET', K.poison, 'i' .. key, call('HGET', K.work, 'i' .. key), 'f' .. key, failure)
+    call('HSET', it.key, 'p:' .. string.match(key, '^%d+:%d+'), '1')
   end
-  reply[#reply + 1] = work and '1' or '0'
+  remove_work(work)
+  call('HDEL', it.key, work_marker(key))
+  if not work.is_cancelled and it.exists then put_message(it, message_id, message) end
+else
+  if sort == 'retry' then work.failures = work.failures + 1 end
+  free_work(work, queues[work.queue], not_before)
 end
-for _, it in pairs(owners) do
-  if it.exists then save_instance(it) end
-end
-return finish(reply)
+if it.exists then save_instance(it) end
+return finish('SETTLED')

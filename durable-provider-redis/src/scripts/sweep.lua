@@ -1,8 +1,8 @@
--- Takes holdings out of the hands of a late session, and forgets it when it has none.
+-- Ends leases of a late session, and forgets it when it has none.
 -- KEYS: base, three per instance (those that are held, then those of work), two per queue.
 local session = arg()
 local late_at = call('ZSCORE', K.sessions, session)
-if not late_at or tonumber(late_at) > now then return { 'OK' } end
+if not late_at or tonumber(late_at) > now then return finish('OK') end
 local crash = call('HEXISTS', K.meta, 'c:' .. session) == 0
 
 local instance_count = number_arg()
@@ -41,5 +41,5 @@ if not first_of_session(K.held, session) and not first_of_session(K.holds, sessi
   call('ZREM', K.sessions, session)
   call('HDEL', K.meta, 'b:' .. session, 'c:' .. session, 'node:' .. session)
 end
-ring('e' .. session)
-return finish({ 'OK' })
+publish('e' .. session)
+return finish('OK')

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use durable_core::provider::Clock;
 use durable_provider_redis::{RedisOptions, RedisProvider};
 
 use super::server::{DURABLE, Server, free_port};
@@ -18,7 +19,7 @@ pub(crate) struct Cluster {
 }
 
 /// A primary before it knows the others: its port for clients of the cluster, and its bus.
-struct Primary {
+struct NewPrimary {
     server: Server,
     port: u16,
     bus: u16,
@@ -31,34 +32,34 @@ impl Cluster {
         let primaries = (0..primaries).map(|_| {
             let (server, bus) = primary(&settings);
             let port = server.port();
-            Primary { server, port, bus }
+            NewPrimary { server, port, bus }
         });
         Self::form("redis", primaries.collect())
     }
 
-    /// As [`start`](Self::start), where everybody speaks TLS and shows a certificate.
+    /// As [`start`](Self::start), where servers and clients speak TLS and show certificates.
     pub(crate) fn start_with_tls(primaries: usize, authority: &Authority) -> Self {
         let primaries = (0..primaries).map(|_| {
             let port = free_port();
             let mut settings = authority.settings(port, Clients::WithCertificate);
             settings.extend(["--tls-cluster", "yes"].map(str::to_owned));
             let (server, bus) = primary(&settings);
-            Primary { server, port, bus }
+            NewPrimary { server, port, bus }
         });
         Self::form("rediss", primaries.collect())
     }
 
-    fn form(scheme: &str, primaries: Vec<Primary>) -> Self {
+    fn form(scheme: &str, primaries: Vec<NewPrimary>) -> Self {
         let count = u32::try_from(primaries.len()).unwrap();
         for (primary, number) in primaries.iter().zip(0..) {
             let (first, next) = (number * SLOTS / count, (number + 1) * SLOTS / count);
             let server = &primary.server;
             server.command(&format!("CLUSTER ADDSLOTSRANGE {first} {}", next - 1));
-            for Primary { port, bus, .. } in &primaries {
+            for NewPrimary { port, bus, .. } in &primaries {
                 server.command(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
             }
         }
-        let url = |primary: &Primary| format!("{scheme}://127.0.0.1:{}", primary.port);
+        let url = |primary: &NewPrimary| format!("{scheme}://127.0.0.1:{}", primary.port);
         let cluster = Self {
             urls: primaries.iter().map(url).collect(),
             primaries: primaries.into_iter().map(|it| it.server).collect(),
@@ -74,6 +75,14 @@ impl Cluster {
     pub(crate) async fn open(&self, options: RedisOptions) -> RedisProvider {
         let urls: Vec<&str> = self.urls.iter().map(String::as_str).collect();
         RedisProvider::open_with(&urls, options).await.unwrap()
+    }
+
+    /// Opens the store with these options, in the time of this clock.
+    pub(crate) async fn open_at(&self, options: RedisOptions, clock: impl Clock) -> RedisProvider {
+        let urls: Vec<&str> = self.urls.iter().map(String::as_str).collect();
+        RedisProvider::open_with_clock(&urls, options, clock)
+            .await
+            .unwrap()
     }
 
     pub(crate) fn wait_until_formed(&self) {

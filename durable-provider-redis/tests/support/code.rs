@@ -1,8 +1,7 @@
 //! Code to run, nodes that run it, and an audit of what is stored.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
@@ -69,12 +68,10 @@ pub(crate) async fn try_node(
     provider: &RedisProvider,
     session_timeout: Duration,
 ) -> Result<Runtime, ProviderError> {
-    let options = RuntimeOptions {
-        session_timeout,
-        max_crashes: 1_000_000,
-        ..RuntimeOptions::default()
-    };
-    Runtime::shared_builder(Arc::new(provider.clone()), registry())
+    let options = RuntimeOptions::default()
+        .session_timeout(session_timeout)
+        .max_crashes(1_000_000);
+    Runtime::builder(provider.clone(), registry())
         .options(options)
         .start()
         .await
@@ -126,9 +123,4 @@ pub(crate) async fn audit(provider: &dyn Provider) {
             history.validate().unwrap();
         }
     }
-}
-
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    u64::try_from(since.as_millis()).unwrap()
 }

@@ -9,7 +9,7 @@ use super::server::Server;
 
 /// How long a primary may take to send keys to another.
 const MIGRATE_MS: u64 = 5_000;
-/// How long somebody may take to be refused.
+/// How long it may take until a call is refused.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Connections to all primaries.
@@ -45,7 +45,7 @@ impl Mover {
         cmd("CLUSTER").arg("KEYSLOT").arg(key).query(asked).unwrap()
     }
 
-    /// Moves a slot to the next primary; after each handful of keys somebody may look. It
+    /// Moves a slot to the next primary; `look` is called after each handful of keys. It
     /// rests half-way until calls were refused because of it. Says how many keys moved.
     pub(crate) fn move_slot(&mut self, slot: u16, mut look: impl FnMut()) -> usize {
         let from = self.owner(slot);
@@ -68,7 +68,7 @@ impl Mover {
             look();
             self.wait_for_refusals(refused + 10);
         }
-        // The new owner first: whoever is sent to it is served.
+        // The new owner first: a client that is sent to it is served.
         let others = (0..self.primaries.len()).filter(|number| ![from, to].contains(number));
         for number in [to, from].into_iter().chain(others) {
             self.set_slot(number, slot, "NODE", &target).unwrap();
@@ -83,7 +83,7 @@ impl Mover {
     fn wait_for_refusals(&mut self, count: u64) {
         let began = Instant::now();
         while self.refusals() < count {
-            assert!(began.elapsed() < PATIENCE, "nobody calls");
+            assert!(began.elapsed() < PATIENCE, "no call comes");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -41,7 +41,7 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// From now on requests reach the server and answers reach nobody, or they do again.
+    /// From now on requests reach the server and answers are dropped, or they pass again.
     pub(crate) fn swallow_answers(&self, swallows: bool) {
         self.swallows_answers.store(swallows, Ordering::SeqCst);
     }

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use durable_provider_redis::{ClockSource, RedisOptions, RedisProvider};
+use durable_core::provider::Clock;
+use durable_provider_redis::{RedisOptions, RedisProvider};
 use tempfile::TempDir;
 
 /// The settings that the strict mode wants.
@@ -34,7 +35,7 @@ impl Server {
     /// A server with these settings.
     pub(crate) fn with(settings: &[&str]) -> Self {
         let settings: Vec<String> = settings.iter().map(|text| (*text).to_owned()).collect();
-        // Somebody else may take the port between the look and the start.
+        // Another process may take the port between the look and the start.
         for _ in 0..10 {
             let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
             let child = spawn(&folder, port, &settings);
@@ -79,6 +80,13 @@ impl Server {
     /// Opens the store with these options.
     pub(crate) async fn open(&self, options: RedisOptions) -> RedisProvider {
         RedisProvider::open_with(&[&self.url()], options)
+            .await
+            .unwrap()
+    }
+
+    /// Opens the store with these options, in the time of this clock.
+    pub(crate) async fn open_at(&self, options: RedisOptions, clock: impl Clock) -> RedisProvider {
+        RedisProvider::open_with_clock(&[&self.url()], options, clock)
             .await
             .unwrap()
     }
@@ -132,13 +140,9 @@ fn ask(port: u16, text: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// Options of a store of its own, in virtual time.
+/// Options of a store of its own.
 pub(crate) fn store_options() -> RedisOptions {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    RedisOptions {
-        prefix: format!("test-{number}"),
-        clock: ClockSource::Caller,
-        ..RedisOptions::default()
-    }
+    RedisOptions::default().prefix(format!("test-{number}"))
 }

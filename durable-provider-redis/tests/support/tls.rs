@@ -17,7 +17,7 @@ pub(crate) struct Authority {
 /// Whether a server wants to know who its clients are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clients {
-    Anybody,
+    WithoutCertificate,
     WithCertificate,
 }
 
@@ -75,7 +75,7 @@ impl Authority {
     pub(crate) fn settings(&self, tls_port: u16, clients: Clients) -> Vec<String> {
         let mut settings: Vec<String> = DURABLE.map(str::to_owned).to_vec();
         let asks = match clients {
-            Clients::Anybody => "no",
+            Clients::WithoutCertificate => "no",
             Clients::WithCertificate => "yes",
         };
         for (name, value) in [
@@ -117,7 +117,7 @@ impl Authority {
 }
 
 impl TlsServer {
-    /// The address for this user, or for whoever it is.
+    /// The address for this user; an empty text names none.
     pub(crate) fn url(&self, user: &str) -> String {
         format!("rediss://{user}127.0.0.1:{}", self.tls_port)
     }

@@ -1,9 +1,12 @@
 //! The measurements, each with its judgement.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use durable_provider_sqlite::SqliteProvider;
+use durable_provider_sqlite::{ReplyPath, SqliteOptions, SqliteProvider};
+use durable_runtime::{Orchestration, Runtime};
 use futures::future::join_all;
+use tempfile::TempDir;
 
 use crate::work::{FAN_OUT, GATED, GO, ONE, SEQUENCE, Stamps, node};
 
@@ -15,6 +18,11 @@ const RESTARTED: u64 = 10_000;
 fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
     let verdict = if is_kept { "kept" } else { "MISSED" };
     println!("{what:<58} {value:>9.3}   {bound:<12} {verdict}");
+}
+
+fn open(file: &Path, path: ReplyPath) -> SqliteProvider {
+    let options = SqliteOptions::default().reply_path(path);
+    SqliteProvider::open_with(file, options).unwrap()
 }
 
 /// 1,000 orchestrations of 5 sequential activities; answers the time of one step.
@@ -51,7 +59,7 @@ pub(crate) async fn throughput() -> Duration {
 
 async fn sequences() -> (Duration, u64, u64) {
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let client = runtime.client();
     let before = provider.statistics();
@@ -72,31 +80,61 @@ async fn sequences() -> (Duration, u64, u64) {
     (took, turns, after.transactions - before.transactions)
 }
 
+/// A node on a file of its own, with replies on one of the paths.
+struct OnPath {
+    runtime: Runtime,
+    took: Vec<Duration>,
+    _directory: TempDir,
+}
+
+impl OnPath {
+    async fn start(path: ReplyPath) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let provider = open(&directory.path().join("store.db"), path);
+        Self {
+            runtime: node(&provider, Stamps::default()).await,
+            took: Vec::new(),
+            _directory: directory,
+        }
+    }
+
+    async fn run(&mut self, code: Orchestration<u64, u64>, id: String, input: u64, output: u64) {
+        let began = Instant::now();
+        let start = self.runtime.client().start(code, id, &input);
+        assert_eq!(start.await.unwrap().wait().await.unwrap(), output);
+        self.took.push(began.elapsed());
+    }
+
+    /// Stops the node; answers the times, sorted.
+    async fn stop(mut self) -> Vec<Duration> {
+        self.runtime.shutdown(Duration::from_secs(5)).await;
+        self.took.sort();
+        self.took
+    }
+}
+
 /// One orchestration of sequential activities, against its raw commits.
 pub(crate) async fn sequential() {
     const STEPS: u64 = 500;
     const ROUNDS: u64 = 5;
-    let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
-    let runtime = node(&provider, Stamps::default()).await;
+    let mut direct = OnPath::start(ReplyPath::Direct).await;
+    let mut ours = OnPath::start(ReplyPath::IoDriver).await;
     let mut raw = crate::raw::OneByOne::open();
-    let (mut ours, mut limits) = (Vec::new(), Vec::new());
+    let mut limits = Vec::new();
     for round in 0..ROUNDS {
         limits.push(raw.orchestration(STEPS as i64, || {}));
-        let began = Instant::now();
-        let start = runtime
-            .client()
-            .start(SEQUENCE, format!("steps-{round}"), &STEPS);
-        assert_eq!(start.await.unwrap().wait().await.unwrap(), STEPS);
-        ours.push(began.elapsed());
+        for node in [&mut direct, &mut ours] {
+            let id = format!("steps-{round}");
+            node.run(SEQUENCE, id, STEPS, STEPS).await;
+        }
     }
-    runtime.shutdown(Duration::from_secs(5)).await;
-    ours.sort();
+    let (direct, ours) = (direct.stop().await, ours.stop().await);
     limits.sort();
     let middle = ROUNDS as usize / 2;
     println!(
-        "sequential: {STEPS} steps: raw {:?}, ours {:?} (medians of {ROUNDS})",
-        limits[middle], ours[middle]
+        "sequential: {STEPS} steps: raw {:?}, ours {:?}, with direct replies {:?} (medians of \
+         {ROUNDS})",
+        limits[middle], ours[middle], direct[middle]
     );
     let ratio = limits[middle].as_secs_f64() / ours[middle].as_secs_f64();
     judge(
@@ -110,7 +148,7 @@ pub(crate) async fn sequential() {
 /// One orchestration of 10,000 sequential activities.
 pub(crate) async fn long() {
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let stamps = Stamps::default();
     let runtime = node(&provider, stamps.clone()).await;
     let instance = runtime
@@ -149,7 +187,7 @@ pub(crate) async fn join(per_step: Option<Duration>) {
         None => sequences().await.0 / (INSTANCES * STEPS) as u32,
     };
     let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
+    let provider = open(&directory.path().join("store.db"), ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let began = Instant::now();
     let instance = runtime
@@ -173,28 +211,25 @@ pub(crate) async fn join(per_step: Option<Duration>) {
 /// A one-activity orchestration on an idle system.
 pub(crate) async fn latency() {
     const RUNS: u64 = 200;
-    let directory = tempfile::tempdir().unwrap();
-    let provider = SqliteProvider::open(directory.path().join("store.db")).unwrap();
-    let runtime = node(&provider, Stamps::default()).await;
+    let mut direct = OnPath::start(ReplyPath::Direct).await;
+    let mut ours = OnPath::start(ReplyPath::IoDriver).await;
     let mut raw = crate::raw::OneByOne::open();
-    let (mut ours, mut limits) = (Vec::new(), Vec::new());
+    let mut limits = Vec::new();
     for number in 0..RUNS {
-        let began = Instant::now();
-        let start = runtime.client().start(ONE, format!("one-{number}"), &1);
-        let instance = start.await.unwrap();
-        assert_eq!(instance.wait().await.unwrap(), 2);
-        ours.push(began.elapsed());
+        for node in [&mut direct, &mut ours] {
+            node.run(ONE, format!("one-{number}"), 1, 2).await;
+        }
         limits.push(raw.orchestration(1, || {}));
     }
-    runtime.shutdown(Duration::from_secs(5)).await;
-    ours.sort();
+    let (direct, ours) = (direct.stop().await, ours.stop().await);
     limits.sort();
     let middle = RUNS as usize / 2;
     println!(
-        "latency: raw p50 {:?}, ours p50 {:?} p95 {:?}",
+        "latency: raw p50 {:?}, ours p50 {:?} p95 {:?}, with direct replies p50 {:?}",
         limits[middle],
         ours[middle],
-        ours[RUNS as usize * 95 / 100]
+        ours[RUNS as usize * 95 / 100],
+        direct[middle]
     );
     let ratio = ours[middle].as_secs_f64() / limits[middle].as_secs_f64();
     judge(
@@ -209,7 +244,7 @@ pub(crate) async fn latency() {
 pub(crate) async fn restart() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.db");
-    let provider = SqliteProvider::open(&path).unwrap();
+    let provider = open(&path, ReplyPath::IoDriver);
     let runtime = node(&provider, Stamps::default()).await;
     let client = runtime.client();
     for first in (0..RESTARTED).step_by(500) {
@@ -233,7 +268,7 @@ pub(crate) async fn restart() {
     drop(provider);
 
     let began = Instant::now();
-    let provider = SqliteProvider::open(&path).unwrap();
+    let provider = open(&path, ReplyPath::IoDriver);
     let opened = began.elapsed();
     let runtime = node(&provider, Stamps::default()).await;
     let instance = runtime.client().instance(GATED, "gated-0");

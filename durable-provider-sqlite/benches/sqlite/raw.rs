@@ -9,20 +9,20 @@ use tempfile::TempDir;
 use durable_provider_sqlite::SqliteProvider;
 
 /// How many turns share a transaction.
-const BATCH: usize = 64;
+const TURNS_PER_TRANSACTION: usize = 64;
 /// About the size of the entries and records of the workload.
 const ENTRY: [u8; 60] = [7; 60];
 const START: [u8; 70] = [7; 70];
 /// What an instance says of the one activity that it runs.
-const IN_HAND: Option<[u8; 28]> = Some([7; 28]);
-/// How hand-outs are committed: after a power cut nobody holds anything.
-const HAND_OUT_SYNCHRONOUS: &str = "NORMAL";
+const INLINE_WORK: Option<[u8; 28]> = Some([7; 28]);
+/// How claims are committed: a power cut ends all sessions.
+const CLAIM_SYNCHRONOUS: &str = "NORMAL";
 
 const HISTORY: &str =
     "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, 1, ?2, ?3)";
-const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, commit_answer = ?4, in_hand = ?5 WHERE key = ?1";
+const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, committed_at_ms = 1700000000000, commit_answer = ?4, inline_work = ?5 WHERE key = ?1";
 const RECORD: &str = "INSERT INTO record (key, id, name, status, created_at_ms, start_message_id, start_execution_id) VALUES (?1, ?2, 'sequence', x'00', 1700000000000, ?2, 1)";
-const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, session_id, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
+const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, committed_at_ms, session_id, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 0, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
 const INBOX: &str =
     "INSERT INTO inbox (instance_key, seq, message_id, message) VALUES (?1, 1, ?2, ?3)";
 const TAKE: &str = "DELETE FROM inbox WHERE instance_key = ?1 AND seq = 1";
@@ -69,9 +69,9 @@ impl Raw {
         }
     }
 
-    fn step(&self, key: i64, last: i64, in_hand: Option<[u8; 28]>) {
-        let answer = in_hand.map(|_| [7_u8; 49]);
-        self.run(STEP, params![key, last, [7_u8; 16], answer, in_hand]);
+    fn step(&self, key: i64, last: i64, inline_work: Option<[u8; 28]>) {
+        let answer = inline_work.map(|_| [7_u8; 49]);
+        self.run(STEP, params![key, last, [7_u8; 16], answer, inline_work]);
     }
 
     /// Started and the first activity scheduled.
@@ -79,14 +79,14 @@ impl Raw {
         self.append(key, [1, 2]);
         self.run(TAKE, [key]);
         self.run(STATUS, [key]);
-        self.step(key, 2, IN_HAND);
+        self.step(key, 2, INLINE_WORK);
     }
 
     /// An activity completed and the next scheduled.
     fn next_turn(&self, key: i64, turn: i64) {
         let events = [turn * 2 + 1, turn * 2 + 2];
         self.append(key, events);
-        self.step(key, turn * 2 + 2, IN_HAND);
+        self.step(key, turn * 2 + 2, INLINE_WORK);
     }
 
     /// The last activity completed and the orchestration too.
@@ -98,12 +98,12 @@ impl Raw {
     }
 
     /// Hands instances out, in a commit of their own.
-    fn hand_out(&self, keys: &[i64]) {
+    fn claim(&self, keys: &[i64]) {
         let synchronous = |level: &str| {
             let set = self.connection.pragma_update(None, "synchronous", level);
             set.unwrap();
         };
-        synchronous(HAND_OUT_SYNCHRONOUS);
+        synchronous(CLAIM_SYNCHRONOUS);
         self.transaction(|| keys.iter().for_each(|&key| self.run(HOLD, [key, 1])));
         synchronous("FULL");
     }
@@ -120,13 +120,14 @@ pub(crate) fn throughput(instances: u64, steps: u64) -> Duration {
     let raw = Raw::open();
     let keys: Vec<i64> = (1..=instances as i64).collect();
     let batches = |write: &dyn Fn(i64)| {
-        for keys in keys.chunks(BATCH) {
+        for keys in keys.chunks(TURNS_PER_TRANSACTION) {
             raw.transaction(|| keys.iter().copied().for_each(write));
         }
     };
     let began = Instant::now();
     batches(&|key| raw.start(key));
-    keys.chunks(BATCH).for_each(|keys| raw.hand_out(keys));
+    keys.chunks(TURNS_PER_TRANSACTION)
+        .for_each(|keys| raw.claim(keys));
     batches(&|key| raw.first_turn(key));
     for turn in 1..steps as i64 {
         batches(&|key| raw.next_turn(key, turn));
@@ -150,13 +151,13 @@ impl OneByOne {
     }
 
     /// The commits of an orchestration of so many activities, one after the other:
-    /// started, handed out, the first turn, and one for every activity that completed.
+    /// started, claimed, the first turn, and one for every activity that completed.
     pub(crate) fn orchestration(&mut self, steps: i64, mut activity: impl FnMut()) -> Duration {
         self.last_key += 1;
         let (raw, key) = (&self.raw, self.last_key);
         let began = Instant::now();
         raw.transaction(|| raw.start(key));
-        raw.hand_out(&[key]);
+        raw.claim(&[key]);
         raw.transaction(|| raw.first_turn(key));
         for turn in 1..steps {
             activity();

@@ -72,11 +72,8 @@ pub(crate) async fn node(provider: &SqliteProvider, stamps: Stamps) -> Runtime {
         .orchestration(GATED, gated)
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        session_timeout: Duration::from_secs(3_600),
-        ..RuntimeOptions::default()
-    };
-    Runtime::shared_builder(Arc::new(provider.clone()), registry)
+    let options = RuntimeOptions::default().session_timeout(Duration::from_secs(3_600));
+    Runtime::builder(provider.clone(), registry)
         .options(options)
         .start()
         .await

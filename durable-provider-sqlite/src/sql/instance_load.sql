@@ -1,6 +1,6 @@
 SELECT
     execution_id, last_event_id, status_kind, updated_at_ms, commit_id, session_id, token,
     given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes,
-    in_hand
+    inline_work
 FROM instance
 WHERE key = ?1

@@ -1,4 +1,4 @@
-INSERT OR IGNORE INTO work (
-    instance_key, execution_id, event_id, queue, session_id, token, ready_at_ms, ready_number,
-    failures, crashes, is_cancelled, heartbeat, item
-) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, NULL, ?9)
+INSERT INTO work (
+    instance_key, execution_id, event_id, number, queue, session_id, token, ready_at_ms,
+    ready_number, failures, crashes, is_cancelled, heartbeat
+) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0, NULL)

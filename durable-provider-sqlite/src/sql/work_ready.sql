@@ -1,7 +1,11 @@
 SELECT
-    ready_at_ms, ready_number, instance_key, execution_id, event_id, failures, crashes, heartbeat,
-    item
+    work.ready_at_ms, work.ready_number, work.instance_key, work.execution_id, work.event_id,
+    work.number, work.failures, work.crashes, work.heartbeat, record.id, history.entry
 FROM work
-WHERE session_id = 0 AND queue = ?1 AND ready_at_ms <= ?2
-ORDER BY ready_at_ms, ready_number
+CROSS JOIN record ON record.key = work.instance_key
+LEFT JOIN history ON history.instance_key = work.instance_key
+    AND history.execution_id = work.execution_id
+    AND history.event_id = work.event_id
+WHERE work.session_id = 0 AND work.queue = ?1 AND work.ready_at_ms <= ?2
+ORDER BY work.ready_at_ms, work.ready_number
 LIMIT ?3

@@ -1,31 +1,30 @@
 //! What clients ask for: start, send, suspend, resume.
 
 use durable_core::provider::{
-    IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
+    Change, IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::params;
 
 use super::Store;
-use super::in_hand::Hand;
+use super::inline_work::InlineWork;
 use super::instance::Instance;
 use crate::codec::{status_bytes, status_number};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::turn::{Outgoing, StartRequest};
-use crate::wake::Topic;
+use crate::turn::{PreparedMessage, StartRequest};
 
 impl Store<'_, '_> {
     pub(crate) fn start(
         &mut self,
         id: &InstanceId,
-        request: &StartRequest,
+        request: StartRequest<'_>,
         reuse: IdReuse,
     ) -> Step<StartOutcome> {
         let found = self.find(id)?;
         if let Some(instance) = &found
-            && let Some(answer) = self.answer_to_start(instance, &request.message_id, reuse)?
+            && let Some(answer) = self.answer_to_start(instance, request.message_id, reuse)?
         {
             return Ok(answer);
         }
@@ -82,20 +81,20 @@ impl Store<'_, '_> {
         &mut self,
         id: &InstanceId,
         found: Option<Instance>,
-        request: &StartRequest,
+        request: StartRequest<'_>,
     ) -> Step<ExecutionId> {
         let mut instance = match found {
             Some(instance) => self.restart(instance, request)?,
             None => self.create(id, request)?,
         };
-        self.note(Topic::Instance(id.clone()));
-        if self.put_message(&mut instance, &request.message_id, &request.bytes)? {
+        self.note(Change::Instance(id.clone()));
+        if self.put_start(&mut instance, request)? {
             self.save_place(&instance)?;
         }
         Ok(instance.execution_id)
     }
 
-    fn create(&mut self, id: &InstanceId, request: &StartRequest) -> Step<Instance> {
+    fn create(&mut self, id: &InstanceId, request: StartRequest<'_>) -> Step<Instance> {
         let key = int(self.state.next_number());
         let now_ms = int(self.state.now_ms);
         let highest = self.number(sql::PURGED_READ, [id.as_str()])?;
@@ -108,7 +107,7 @@ impl Store<'_, '_> {
             version,
             parent,
             ..
-        } = &request.start;
+        } = request.start;
         let parent = parent.as_ref();
         self.run(
             sql::RECORD_INSERT,
@@ -144,11 +143,11 @@ impl Store<'_, '_> {
             must_run: false,
             is_blocked: false,
             crashes: 0,
-            hand: Hand::default(),
+            inline: InlineWork::default(),
         })
     }
 
-    fn restart(&mut self, mut instance: Instance, request: &StartRequest) -> Step<Instance> {
+    fn restart(&mut self, mut instance: Instance, request: StartRequest<'_>) -> Step<Instance> {
         let key = instance.key;
         let now_ms = int(self.state.now_ms);
         let (start_id, start_execution) = self.latest_start(key)?;
@@ -166,7 +165,7 @@ impl Store<'_, '_> {
             version,
             parent,
             ..
-        } = &request.start;
+        } = request.start;
         let parent = parent.as_ref();
         self.run(
             sql::RECORD_RESTART,
@@ -196,14 +195,7 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    pub(crate) fn send(&mut self, messages: &[Outgoing]) -> Step<Vec<SendOutcome>> {
-        messages
-            .iter()
-            .map(|outgoing| self.send_one(outgoing))
-            .collect()
-    }
-
-    fn send_one(&mut self, outgoing: &Outgoing) -> Step<SendOutcome> {
+    pub(crate) fn send(&mut self, outgoing: &PreparedMessage) -> Step<SendOutcome> {
         let Some(mut instance) = self.find(&outgoing.target)? else {
             return Ok(SendOutcome::UnknownInstance);
         };
@@ -242,7 +234,7 @@ impl Store<'_, '_> {
     }
 
     /// Changes the status of an instance that has not ended. If the change gives
-    /// another one, the instance leaves its holder's hands.
+    /// another one, the lease of the instance ends.
     fn change_unless_ended(
         &mut self,
         id: &InstanceId,
@@ -270,10 +262,10 @@ impl Store<'_, '_> {
         status: &InstanceStatus,
     ) -> Step<()> {
         instance.status = status.kind();
-        instance.updated_at_ms = self.state.now_ms;
+        self.touch(instance, 0);
         let status = params![instance.key, status_bytes(status)?];
         self.run(sql::RECORD_STATUS, status)?;
-        self.note(Topic::Instance(id.clone()));
+        self.note(Change::Instance(id.clone()));
         Ok(())
     }
 }

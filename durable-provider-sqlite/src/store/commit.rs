@@ -1,23 +1,22 @@
 //! The turn commit. A turn is checked as a whole before the first change; what fails
-//! after that is rolled back by whoever runs the step.
+//! after that is rolled back by the writer.
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, ProviderError, TurnCommit, WorkItem, WorkKey, WorkLease,
+    Change, ClaimedWork, CommitOutcome, Committed, OutgoingMessage, ProviderError, TurnCommit,
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
 use super::Store;
-use super::in_hand::unreadable_hand;
+use super::inline_work::unreadable_inline_work;
 use super::instance::Instance;
-use super::work::{Claims, RowKey};
+use super::work::RowKey;
 use crate::answer::{self, Claimed};
 use crate::codec::{Entries, status_number};
 use crate::error::{Fault, Step};
 use crate::number::int;
 use crate::sql;
-use crate::turn::{Outgoing, PreparedTurn};
-use crate::wake::Topic;
+use crate::turn::{PreparedTurn, StartRequest};
 
 impl Store<'_, '_> {
     pub(crate) fn commit(&mut self, prepared: &PreparedTurn) -> Step<CommitOutcome> {
@@ -40,44 +39,33 @@ impl Store<'_, '_> {
                 last_event_id: instance.last_event_id,
             });
         }
-        if instance.hand.is_damaged() {
-            return Err(unreadable_hand(&turn.lease.instance).into());
+        if instance.inline.is_damaged() {
+            return Err(unreadable_inline_work(&turn.lease.instance).into());
         }
         self.state.turns += 1;
         Ok(CommitOutcome::Done(self.apply(instance, prepared)?))
     }
 
     fn apply(&mut self, mut instance: Instance, prepared: &PreparedTurn) -> Step<Committed> {
-        let turn = &prepared.turn;
-        let key = instance.key;
+        let turn = &*prepared.turn;
         let place = instance.place();
-        self.append(&mut instance, &turn.lease.instance, &prepared.events)?;
-        if let Some((execution_id, entries)) = &prepared.next_execution {
-            self.lay_down_all(&mut instance)?;
-            self.keep_execution(&instance)?;
-            instance.execution_id = *execution_id;
-            instance.last_event_id = EventId::UNASSIGNED;
-            self.append(&mut instance, &turn.lease.instance, entries)?;
-            self.note(Topic::Instance(turn.lease.instance.clone()));
-        }
+        self.remove_finished(&mut instance, turn)?;
+        self.append_all(&mut instance, prepared)?;
         instance.last_commit_id = Some(turn.commit_id);
         instance.must_run = false;
         instance.crashes = 0;
         self.consume(&mut instance, turn)?;
-        for finished in &turn.finished_work {
-            self.remove_finished(&mut instance, &turn.lease.instance, finished)?;
-        }
         for cancelled in &turn.cancelled_work {
-            let cancelled = RowKey::new(key, cancelled);
-            self.lay_down(&mut instance, cancelled)?;
+            let cancelled = RowKey::new(instance.key, *cancelled);
+            self.spill_to_row(&mut instance, cancelled)?;
             self.cancel_work(cancelled)?;
         }
-        self.set_timers(key, &turn.new_timers)?;
-        self.cancel_timers(key, &turn.cancelled_timers)?;
+        self.set_timers(instance.key, turn)?;
+        self.cancel_timers(instance.key, turn)?;
         self.update_record(&mut instance, prepared)?;
-        let claims = self.new_work(&mut instance, prepared)?;
-        for outgoing in &prepared.messages {
-            self.deliver(&mut instance, outgoing)?;
+        let claims = self.add_and_claim_work(&mut instance, turn)?;
+        for (outgoing, bytes) in prepared.messages() {
+            self.deliver(&mut instance, outgoing, bytes)?;
         }
         if !turn.keep_lease || instance.is_suspended() {
             self.free(&mut instance)?;
@@ -89,11 +77,37 @@ impl Store<'_, '_> {
             self.save_place(&instance)?;
         }
         self.state.remember_held(instance);
-        Ok(Committed {
-            now_ms: self.state.now_ms,
-            has_messages,
-            claimed: claims.work,
-        })
+        Ok(Committed::new(has_messages, claims.work))
+    }
+
+    /// Removes work whose result stands in the turn's events.
+    fn remove_finished(&self, instance: &mut Instance, turn: &TurnCommit) -> Step<()> {
+        for finished in &turn.finished_work {
+            if !self.finish_inline(instance, *finished) {
+                let row = RowKey::new(instance.key, *finished);
+                self.run(sql::WORK_DELETE, row.parameters())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the turn's entries, and those of the next execution.
+    fn append_all(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<()> {
+        let id = &prepared.turn.lease.instance;
+        self.append(instance, id, &prepared.events)?;
+        if let Some((execution_id, entries)) = &prepared.next_execution {
+            // Inline work belongs to the current execution.
+            self.spill_all_to_rows(instance)?;
+            self.keep_execution(instance)?;
+            instance.execution_id = *execution_id;
+            instance.last_event_id = EventId::UNASSIGNED;
+            self.append(instance, id, entries)?;
+            self.note(Change::Instance(id.clone()));
+        }
+        if prepared.turn.last_recorded_ms().is_some() {
+            self.state.on_appended();
+        }
+        Ok(())
     }
 
     /// Appends to the history of the current execution.
@@ -130,41 +144,10 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// Removes work whose result stands in the turn's events.
-    fn remove_finished(
-        &mut self,
-        instance: &mut Instance,
-        id: &InstanceId,
-        finished: &WorkKey,
-    ) -> Step<()> {
-        if finished.instance == *id {
-            if !self.finish_in_hand(instance, finished) {
-                let row = RowKey::new(instance.key, finished);
-                self.run(sql::WORK_DELETE, row.parameters())?;
-            }
-            return Ok(());
-        }
-        if let Some(other_key) = self.key_of(&finished.instance)? {
-            let row = RowKey::new(other_key, finished);
-            self.lay_down_stored(row)?;
-            self.run(sql::WORK_DELETE, row.parameters())?;
-        }
-        Ok(())
-    }
-
-    /// Adds the turn's work and claims what the turn asks for. An ended instance
-    /// leaves no work behind.
-    fn new_work(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<Claims> {
-        let new_work = match instance.status.is_ended() {
-            true => &[],
-            false => prepared.work.as_slice(),
-        };
-        self.add_and_claim_work(instance, new_work, &prepared.turn)
-    }
-
     fn update_record(&mut self, instance: &mut Instance, prepared: &PreparedTurn) -> Step<()> {
         let update = &prepared.turn.update;
-        instance.updated_at_ms = self.state.now_ms;
+        let recorded_ms = prepared.turn.last_recorded_ms();
+        self.touch(instance, recorded_ms.unwrap_or(0));
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;
         }
@@ -188,36 +171,42 @@ impl Store<'_, '_> {
             )?;
         }
         if is_seen {
-            self.note(Topic::Instance(prepared.turn.lease.instance.clone()));
+            self.note(Change::Instance(prepared.turn.lease.instance.clone()));
         }
         if let Some(status) = &update.status {
             instance.status = status.kind();
         }
         if instance.status.is_ended() {
-            self.note(Topic::End(prepared.turn.lease.instance.clone()));
+            self.note(Change::End(prepared.turn.lease.instance.clone()));
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
-            self.lay_down_all(instance)?;
+            self.spill_all_to_rows(instance)?;
             self.cancel_all_work_of(instance.key)?;
         }
         Ok(())
     }
 
     /// Tells another instance, or this one, something.
-    fn deliver(&mut self, own: &mut Instance, outgoing: &Outgoing) -> Step<()> {
-        let found = self.find(&outgoing.target)?;
-        match (found, &outgoing.start) {
-            (Some(target), _) if target.key == own.key => {
-                self.put_message(own, &outgoing.message_id, &outgoing.bytes)?;
+    fn deliver(
+        &mut self,
+        own: &mut Instance,
+        outgoing: &OutgoingMessage,
+        bytes: &[u8],
+    ) -> Step<()> {
+        let OutgoingMessage { target, message } = outgoing;
+        match self.find(target)? {
+            Some(found) if found.key == own.key => {
+                self.put_message(own, &message.message_id, bytes)?;
             }
-            (Some(mut target), _) => {
-                if self.put_message(&mut target, &outgoing.message_id, &outgoing.bytes)? {
-                    self.save_place(&target)?;
+            Some(mut found) => {
+                if self.put_message(&mut found, &message.message_id, bytes)? {
+                    self.save_place(&found)?;
                 }
             }
-            (None, Some(start)) => {
-                self.begin_execution(&outgoing.target, None, start)?;
+            None => {
+                if let Some(start) = StartRequest::of(message, bytes) {
+                    self.begin_execution(target, None, start)?;
+                }
             }
-            (None, None) => {}
         }
         Ok(())
     }
@@ -234,10 +223,11 @@ impl Store<'_, '_> {
                 status_number(instance.status),
                 int(instance.updated_at_ms),
                 commit_id,
+                int(self.state.now_ms),
                 answer::to_bytes(has_messages, claimed),
                 int(instance.not_before_ms),
                 instance.is_blocked,
-                instance.hand.to_bytes(),
+                instance.inline.to_bytes(),
             ],
         )?;
         Ok(())
@@ -256,39 +246,16 @@ impl Store<'_, '_> {
         };
         let mut claimed = Vec::with_capacity(claims.len());
         for claim in claims {
-            let key = RowKey {
-                instance_key: claim.instance_key,
-                execution_id: claim.execution_id,
-                event_id: claim.event_id,
-            };
-            let Some(item) = self.claimed_item(key, claim.number)? else {
+            let key = RowKey::new(claim.instance_key, claim.source);
+            let Some(item) = self.recorded_item(key, claim.number)? else {
                 continue;
             };
-            claimed.push(ClaimedWork {
-                lease: WorkLease {
-                    key: item.key.clone(),
-                    session: turn.lease.session,
-                    token: claim.token,
-                },
-                item,
-                attempt: claim.attempt,
-                crashes: claim.crashes,
-                heartbeat: None,
-            });
+            let mut work = ClaimedWork::new(item, turn.lease.session, claim.token);
+            work.attempt = claim.attempt;
+            work.crashes = claim.crashes;
+            claimed.push(work);
         }
-        Ok(Committed {
-            now_ms: instance.updated_at_ms,
-            has_messages,
-            claimed,
-        })
-    }
-
-    /// A work item from its row or, if it is settled, from the event that asked for it.
-    fn claimed_item(&self, key: RowKey, number: Option<u64>) -> Step<Option<WorkItem>> {
-        if let Some(item) = self.stored_item(key)? {
-            return Ok(Some(item));
-        }
-        self.recorded_item(key, number)
+        Ok(Committed::new(has_messages, claimed))
     }
 }
 

@@ -1,16 +1,16 @@
 //! The row of an instance: who holds it, whether it is ready, and its inbox.
 
-use durable_core::provider::{CommitId, Lease, SessionId, StatusKind};
+use durable_core::provider::{Change, CommitId, Lease, SessionId, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::in_hand::Hand;
+use super::inline_work::InlineWork;
 use super::{Store, holder};
 use crate::codec::{status_kind, status_number};
 use crate::error::Step;
 use crate::number::{count, int, uint};
 use crate::sql;
-use crate::wake::Topic;
+use crate::turn::StartRequest;
 
 /// The place of something among all that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ pub(super) struct Instance {
     pub(super) updated_at_ms: u64,
     pub(super) last_commit_id: Option<CommitId>,
     pub(super) session: Option<SessionId>,
-    /// The last token that was handed out.
+    /// The token of the last lease.
     pub(super) token: u64,
     /// Messages up to here were given to the holder.
     pub(super) given_seq: u64,
@@ -38,8 +38,8 @@ pub(super) struct Instance {
     pub(super) must_run: bool,
     pub(super) is_blocked: bool,
     pub(super) crashes: u32,
-    /// What its holder runs and nobody else knows of. Without a holder it is empty.
-    pub(super) hand: Hand,
+    /// The work that the holder runs without a row. Without a holder it is empty.
+    pub(super) inline: InlineWork,
 }
 
 impl Instance {
@@ -70,7 +70,7 @@ impl Instance {
             must_run: row.get(11)?,
             is_blocked: row.get(12)?,
             crashes: count(row.get(13)?),
-            hand: Hand::from_bytes(row.get_ref(14)?.as_blob_or_null()?),
+            inline: InlineWork::from_bytes(row.get_ref(14)?.as_blob_or_null()?),
         })
     }
 
@@ -89,7 +89,7 @@ impl Instance {
 }
 
 impl Store<'_, '_> {
-    /// The instance with this key, if there is one. Whoever changes it saves it.
+    /// The instance with this key, if there is one. A caller that changes it saves it.
     pub(super) fn load(&mut self, key: i64) -> Step<Option<Instance>> {
         if let Some(instance) = self.state.take_held(key) {
             debug_assert_eq!(self.read(key)?.as_ref(), Some(&instance));
@@ -144,6 +144,12 @@ impl Store<'_, '_> {
         Ok(())
     }
 
+    /// The instance changes now, and not before something of it was recorded.
+    pub(super) fn touch(&self, instance: &mut Instance, recorded_ms: u64) {
+        let not_before_ms = recorded_ms.max(instance.updated_at_ms);
+        instance.updated_at_ms = self.state.now_ms.max(not_before_ms);
+    }
+
     /// The place of something that becomes ready now, or at a later time.
     pub(super) fn ready_from(&mut self, not_before_ms: u64) -> ReadySince {
         ReadySince {
@@ -160,16 +166,36 @@ impl Store<'_, '_> {
         message_id: &MessageId,
         bytes: &[u8],
     ) -> Step<bool> {
+        self.put(sql::INBOX_PUT, instance, message_id, bytes)
+    }
+
+    /// Puts the message that begins an execution into the inbox. The inbox of an instance
+    /// that ended may hold a message with the same id, which is not this one.
+    pub(super) fn put_start(
+        &mut self,
+        instance: &mut Instance,
+        start: StartRequest<'_>,
+    ) -> Step<bool> {
+        self.put(sql::INBOX_START, instance, start.message_id, start.bytes)
+    }
+
+    fn put(
+        &mut self,
+        statement: &'static str,
+        instance: &mut Instance,
+        message_id: &MessageId,
+        bytes: &[u8],
+    ) -> Step<bool> {
         let seq = int(self.state.next_number());
-        let put = params![instance.key, seq, message_id.as_str(), bytes];
-        if self.run(sql::INBOX_PUT, put)? == 0 || instance.is_suspended() {
+        let message = params![instance.key, seq, message_id.as_str(), bytes];
+        if self.run(statement, message)? == 0 || instance.is_suspended() {
             return Ok(false);
         }
         Ok(self.make_ready(instance))
     }
 
-    /// Gives an instance that has something to do its place and wakes whoever may
-    /// take it; answers whether the place is new.
+    /// Gives an instance that has something to do its place and wakes the nodes that may
+    /// claim it; answers whether the place is new.
     fn make_ready(&mut self, instance: &mut Instance) -> bool {
         let is_new = instance.ready.is_none();
         if is_new {
@@ -180,18 +206,18 @@ impl Store<'_, '_> {
             instance.ready = Some(self.ready_from(not_before_ms));
         }
         self.note(match instance.session {
-            Some(session) => Topic::Session(session),
-            None => Topic::FreeInstances,
+            Some(session) => Change::Session(session),
+            None => Change::FreeInstances,
         });
         is_new
     }
 
-    /// Takes an instance out of its holder's hands: with messages it is ready. The
-    /// place is to be stored.
+    /// Ends the lease of an instance: with messages it is ready. The caller stores its
+    /// place.
     pub(super) fn free(&mut self, instance: &mut Instance) -> Step<()> {
-        if instance.hand != Hand::default() {
-            self.lay_down_all(instance)?;
-            self.save_hand(instance)?;
+        if instance.inline != InlineWork::default() {
+            self.spill_all_to_rows(instance)?;
+            self.save_inline_work(instance)?;
         }
         instance.session = None;
         instance.given_seq = 0;

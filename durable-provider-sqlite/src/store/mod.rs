@@ -2,59 +2,57 @@
 //! as a function on [`Store`].
 //!
 //! - A `Store` borrows the [`Statements`] of an open transaction and the writer's
-//!   [`State`]; nothing here begins or ends a transaction.
+//!   [`WriterState`]; nothing here begins or ends a transaction.
 //! - The file is the truth. The state holds copies of what is small (the store's
 //!   time, the counter, the sessions) and of held instances, and is read again
 //!   whenever another process changed the file.
-//! - A suspended instance is held by nobody.
+//! - No session holds a suspended instance.
 
+mod claim_instances;
 mod client;
 mod commit;
-mod handout;
-mod in_hand;
+mod inline_work;
 mod instance;
 mod purge;
 mod session;
+mod settle;
 mod state;
 mod statements;
 mod timer;
 mod work;
 
 use durable_core::InstanceId;
-use durable_core::provider::SessionId;
+use durable_core::provider::{Change, SessionId};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::Step;
 use crate::number::int;
 use crate::sql;
-use crate::wake::Topic;
-use statements::Taken;
+use statements::TakenStatement;
 
-pub(crate) use state::State;
+pub(crate) use state::WriterState;
 pub(crate) use statements::Statements;
-pub(crate) use work::result_message;
 
 /// The store within a transaction.
 #[derive(Debug)]
 pub(crate) struct Store<'a, 'c> {
     pub(crate) statements: &'a Statements<'c>,
-    pub(crate) state: &'a mut State,
+    pub(crate) state: &'a mut WriterState,
 }
 
 impl<'c> Store<'_, 'c> {
-    /// Moves the store's clock, never backwards, and ends the sessions whose
-    /// heartbeat is late by it.
-    pub(crate) fn advance_to(&mut self, now_ms: u64) -> Step<()> {
-        self.state.now_ms = self.state.now_ms.max(now_ms);
+    /// Reads the clock, and ends the sessions whose heartbeat is late by it.
+    pub(crate) fn read_clock(&mut self) -> Step<()> {
+        self.state.read_clock();
         self.end_late_sessions()
     }
 
-    /// Remembers a change for those who wait for it.
-    fn note(&mut self, topic: Topic) {
-        self.state.note(topic);
+    /// Remembers a change, for the callers that wait for it.
+    fn note(&mut self, change: Change) {
+        self.state.note(change);
     }
 
-    fn statement(&self, text: &'static str) -> Step<Taken<'_, 'c>> {
+    fn statement(&self, text: &'static str) -> Step<TakenStatement<'_, 'c>> {
         Ok(self.statements.take(text)?)
     }
 

@@ -1,13 +1,13 @@
 //! Removing ended instances. Their highest execution id stays.
 
 use durable_core::InstanceId;
+use durable_core::provider::Change;
 use rusqlite::params;
 
 use super::Store;
 use crate::error::Step;
 use crate::number::int;
 use crate::sql;
-use crate::wake::Topic;
 
 impl Store<'_, '_> {
     /// Removes those of these instances that have ended; answers how many.
@@ -26,8 +26,11 @@ impl Store<'_, '_> {
                 self.run(statement, [instance.key])?;
             }
             self.state.forget_key(id);
-            self.note(Topic::Instance(id.clone()));
+            self.note(Change::Instance(id.clone()));
             removed += 1;
+        }
+        if removed > 0 {
+            self.state.on_removed();
         }
         Ok(removed)
     }

@@ -1,20 +1,21 @@
-//! Sessions: their heartbeats, and what becomes of their holdings.
+//! Sessions: their heartbeats, and what becomes of their leases.
 
-use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
+use durable_core::provider::{
+    Change, ProviderError, SessionId, SessionOptions, SessionReport, SourceEvent, WorkKey,
+};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
-use super::state::Session;
+use super::state::SessionLiveness;
 use super::{Store, holder};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::wake::Topic;
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
-    InGoodOrder,
+enum SessionEnd {
+    Closed,
     Crashed,
 }
 
@@ -26,16 +27,21 @@ impl Store<'_, '_> {
             locks
                 .acquire(id)
                 .map_err(|error| ProviderError::Unavailable {
-                    reason: format!("the lock file of {id} cannot be had: {error}"),
+                    reason: format!("the lock file of {id} cannot be locked: {error}"),
                 })?;
         }
-        let bound_ms = options.session_timeout_ms;
+        let session_timeout_ms = options.session_timeout_ms;
         self.run(
             sql::SESSION_INSERT,
-            params![holder(id), options.node, int(bound_ms), int(now_ms)],
+            params![
+                holder(id),
+                options.node,
+                int(session_timeout_ms),
+                int(now_ms)
+            ],
         )?;
-        let session = Session {
-            session_timeout_ms: bound_ms,
+        let session = SessionLiveness {
+            session_timeout_ms,
             last_heartbeat_ms: now_ms,
         };
         self.state.sessions.insert(id, session);
@@ -53,26 +59,24 @@ impl Store<'_, '_> {
         let mut statement = self.statement(sql::WORK_CANCELLED)?;
         let cancelled = statement.query_map([holder(id)], |row| {
             let instance: String = row.get(0)?;
-            Ok(WorkKey {
-                instance: InstanceId::from(instance),
-                execution_id: ExecutionId::new(uint(row.get(1)?)),
-                event_id: EventId::new(uint(row.get(2)?)),
-            })
+            let execution_id = ExecutionId::new(uint(row.get(1)?));
+            let event_id = EventId::new(uint(row.get(2)?));
+            let source = SourceEvent::new(execution_id, event_id);
+            Ok(WorkKey::new(InstanceId::from(instance), source))
         })?;
-        Ok(SessionReport {
-            now_ms,
-            cancelled_work: cancelled.collect::<Result<_, _>>()?,
-        })
+        let mut report = SessionReport::default();
+        report.cancelled_work = cancelled.collect::<Result<_, _>>()?;
+        Ok(report)
     }
 
     pub(crate) fn close_session(&mut self, id: SessionId) -> Step<()> {
-        self.end_session(id, Ending::InGoodOrder)
+        self.end_session(id, SessionEnd::Closed)
     }
 
-    /// Ends a session whose process is dead.
-    pub(crate) fn bury_session(&mut self, id: SessionId) -> Step<()> {
+    /// Expires a session whose process is dead.
+    pub(crate) fn expire_session(&mut self, id: SessionId) -> Step<()> {
         tracing::warn!(session = id.0, "the process of a session is dead");
-        self.end_session(id, Ending::Crashed)
+        self.end_session(id, SessionEnd::Crashed)
     }
 
     pub(super) fn live_session(&self, id: SessionId) -> Step<()> {
@@ -90,18 +94,18 @@ impl Store<'_, '_> {
             .map(|(id, _)| *id)
             .collect();
         for id in late {
-            self.end_session(id, Ending::Crashed)?;
+            self.end_session(id, SessionEnd::Crashed)?;
         }
         Ok(())
     }
 
-    fn end_session(&mut self, id: SessionId, ending: Ending) -> Step<()> {
+    fn end_session(&mut self, id: SessionId, ending: SessionEnd) -> Step<()> {
         if self.state.sessions.remove(&id).is_none() {
             return Ok(());
         }
         self.state.sessions_changed = true;
         self.run(sql::SESSION_DELETE, [holder(id)])?;
-        let has_crashed = ending == Ending::Crashed;
+        let has_crashed = ending == SessionEnd::Crashed;
         for key in self.instances_held_by(id)? {
             if let Some(mut instance) = self.load(key)? {
                 instance.crashes = instance.crashes.saturating_add(u32::from(has_crashed));
@@ -111,7 +115,7 @@ impl Store<'_, '_> {
             }
         }
         self.free_work_held_by(id, has_crashed)?;
-        self.note(Topic::Session(id));
+        self.note(Change::Session(id));
         if let Some(locks) = &mut self.state.locks {
             locks.remove(id);
         }

@@ -2,17 +2,19 @@
 //! asked for again and again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use durable_core::provider::{SessionId, WakeSeq};
+use durable_core::provider::{Change, SessionId, WakeSeq};
 use durable_core::{InstanceId, Name};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::instance::Instance;
+use crate::clock::StoreClock;
 use crate::lock::SessionLocks;
 use crate::number::{int, uint};
 use crate::options::SqliteOptions;
 use crate::sql;
-use crate::wake::{Note, Topic};
+use crate::wake::VersionedChange;
 
 /// How many numbers the file says are given before they are: it need not be told of
 /// each.
@@ -24,14 +26,14 @@ const REMEMBERED_HELD: usize = 4_096;
 /// How many queues without work are remembered.
 const REMEMBERED_QUEUES: usize = 1_024;
 
-/// A session's life.
+/// When a session's next heartbeat is late.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Session {
+pub(crate) struct SessionLiveness {
     pub(crate) session_timeout_ms: u64,
     pub(crate) last_heartbeat_ms: u64,
 }
 
-impl Session {
+impl SessionLiveness {
     /// When it ends, if no heartbeat comes.
     pub(crate) fn late_at_ms(&self) -> u64 {
         self.last_heartbeat_ms
@@ -40,21 +42,16 @@ impl Session {
     }
 }
 
-/// The row of `meta`.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Stored {
-    now_ms: u64,
-    /// No number up to this one is given by somebody who reads it.
-    last_number: u64,
-}
-
 /// The writer's memory.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct WriterState {
     pub(crate) messages_per_fetch: usize,
-    /// The store's time: the highest `now_ms` that any call was made with.
+    clock: Arc<StoreClock>,
+    /// The store's time in this transaction.
     pub(crate) now_ms: u64,
-    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    /// The latest time that a process which reads the file finds in it.
+    stored_ms: u64,
+    pub(crate) sessions: BTreeMap<SessionId, SessionLiveness>,
     /// None for a store that no other process can reach.
     pub(crate) locks: Option<SessionLocks>,
     /// Whether the sessions changed since they were made known.
@@ -62,8 +59,8 @@ pub(crate) struct State {
     /// How many turns this transaction applied.
     pub(crate) turns: u64,
     last_number: u64,
-    /// What the file says.
-    stored: Stored,
+    /// A process that reads the file gives only numbers above this one.
+    stored_number: u64,
     /// Keys are never given to another instance, so one that is out of date finds
     /// nothing.
     keys: HashMap<InstanceId, i64>,
@@ -72,42 +69,48 @@ pub(crate) struct State {
     /// Queues in which no work is free, now or later, unless something happens.
     empty_queues: HashSet<Option<Name>>,
     version: u64,
-    notes: Vec<Note>,
+    changes: Vec<VersionedChange>,
 }
 
-impl State {
-    pub(crate) fn new(options: &SqliteOptions, locks: Option<SessionLocks>) -> Self {
+impl WriterState {
+    pub(crate) fn new(
+        options: &SqliteOptions,
+        clock: Arc<StoreClock>,
+        locks: Option<SessionLocks>,
+    ) -> Self {
         Self {
             messages_per_fetch: options.messages_per_fetch.max(1),
+            clock,
             now_ms: 0,
+            stored_ms: 0,
             sessions: BTreeMap::new(),
             locks,
             sessions_changed: false,
             turns: 0,
             last_number: 0,
-            stored: Stored::default(),
+            stored_number: 0,
             keys: HashMap::new(),
             held: HashMap::new(),
             empty_queues: HashSet::new(),
             version: 0,
-            notes: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
     /// Reads again what another process may have changed.
     pub(crate) fn reload(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection.prepare_cached(sql::META_READ)?;
-        self.stored = statement.query_row([], |row| {
-            Ok(Stored {
-                now_ms: uint(row.get(0)?),
-                last_number: uint(row.get(1)?),
-            })
-        })?;
-        self.now_ms = self.now_ms.max(self.stored.now_ms);
-        self.last_number = self.last_number.max(self.stored.last_number);
+        let (meta_ms, last_number) =
+            statement.query_row([], |row| Ok((uint(row.get(0)?), uint(row.get(1)?))))?;
+        let mut statement = connection.prepare_cached(sql::TIME_OF_LAST_TURN)?;
+        let turn_ms = statement.query_row([], |row| row.get(0)).optional()?;
+        self.stored_ms = meta_ms.max(turn_ms.map_or(0, uint));
+        self.now_ms = self.now_ms.max(self.stored_ms);
+        self.stored_number = last_number;
+        self.last_number = self.last_number.max(last_number);
         let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
         let sessions = statement.query_map([], |row| {
-            let session = Session {
+            let session = SessionLiveness {
                 session_timeout_ms: uint(row.get(1)?),
                 last_heartbeat_ms: uint(row.get(2)?),
             };
@@ -121,25 +124,39 @@ impl State {
         Ok(())
     }
 
+    /// Reads the clock.
+    pub(super) fn read_clock(&mut self) {
+        self.now_ms = self.clock.now_after(self.now_ms);
+    }
+
+    /// A turn was appended: the row of its instance tells the time.
+    pub(super) fn on_appended(&mut self) {
+        self.stored_ms = self.stored_ms.max(self.now_ms);
+    }
+
+    /// Instances were removed, and with them perhaps the one that told the time.
+    pub(super) fn on_removed(&mut self) {
+        self.stored_ms = 0;
+    }
+
     /// Writes what a transaction that changes something takes with it, unless the file
     /// has it.
     ///
-    /// Numbers are reserved in the file before they are given, so that most
-    /// transactions write none. Another process that writes reserves its own above
-    /// them; then this one reads again, and goes on above those.
+    /// Numbers are reserved in the file before they are given, and the time stands in what a
+    /// turn writes, so that most transactions write nothing here. Another process that
+    /// writes reserves its own numbers above them; then this one reads again, and goes on
+    /// above those.
     pub(crate) fn store(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut current = Stored {
-            now_ms: self.now_ms,
-            last_number: self.stored.last_number,
-        };
-        if self.last_number > self.stored.last_number {
-            current.last_number = self.last_number.saturating_add(RESERVED_NUMBERS);
+        let has_numbers = self.last_number <= self.stored_number;
+        if has_numbers && self.now_ms <= self.stored_ms {
+            return Ok(());
         }
-        if current != self.stored {
-            let mut statement = connection.prepare_cached(sql::META_WRITE)?;
-            statement.execute([int(current.now_ms), int(current.last_number)])?;
-            self.stored = current;
+        if !has_numbers {
+            self.stored_number = self.last_number.saturating_add(RESERVED_NUMBERS);
         }
+        self.stored_ms = self.now_ms;
+        let mut statement = connection.prepare_cached(sql::META_WRITE)?;
+        statement.execute([int(self.now_ms), int(self.stored_number)])?;
         Ok(())
     }
 
@@ -153,28 +170,28 @@ impl State {
         WakeSeq(self.version)
     }
 
-    /// Remembers a change.
-    pub(crate) fn note(&mut self, topic: Topic) {
-        if let Topic::Work(queue) = &topic {
+    /// Remembers a change, for the callers that wait for it.
+    pub(crate) fn note(&mut self, change: Change) {
+        if let Change::Work(queue) = &change {
             self.empty_queues.remove(queue);
         }
         self.version += 1;
-        self.notes.push((topic, self.version));
+        self.changes.push((change, self.version));
     }
 
-    /// How many notes there are, to go back to.
+    /// How many changes there are, to go back to.
     pub(crate) fn noted(&self) -> usize {
-        self.notes.len()
+        self.changes.len()
     }
 
-    /// Forgets the notes of a step that was rolled back.
-    pub(crate) fn forget_notes_after(&mut self, noted: usize) {
-        self.notes.truncate(noted);
+    /// Forgets the changes of a step that was rolled back.
+    pub(crate) fn forget_changes_after(&mut self, noted: usize) {
+        self.changes.truncate(noted);
     }
 
-    /// The notes since they were taken last, and the version to make known.
-    pub(crate) fn take_notes(&mut self) -> (Vec<Note>, u64) {
-        (std::mem::take(&mut self.notes), self.version)
+    /// The changes since they were taken last, and the version to make known.
+    pub(crate) fn take_changes(&mut self) -> (Vec<VersionedChange>, u64) {
+        (std::mem::take(&mut self.changes), self.version)
     }
 
     /// The sessions that this store knows to live.
@@ -217,7 +234,7 @@ impl State {
         self.held.insert(instance.key, instance);
     }
 
-    /// An instance that is remembered. It is forgotten, since whoever asks may change it.
+    /// Takes a remembered instance out of the memory, since the caller may change it.
     pub(super) fn take_held(&mut self, key: i64) -> Option<Instance> {
         self.held.remove(&key)
     }
@@ -245,43 +262,77 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use durable_testkit::ManualClock;
+
     use super::*;
 
-    fn open() -> (Connection, State) {
+    /// The writer of another process, and its clock.
+    fn process(now_ms: u64) -> (WriterState, ManualClock) {
+        let clock = ManualClock::starting_at(now_ms);
+        let time = Arc::new(StoreClock::new(Arc::new(clock.clone())));
+        let state = WriterState::new(&SqliteOptions::default(), time, None);
+        (state, clock)
+    }
+
+    fn open() -> (Connection, WriterState, ManualClock) {
         let connection = crate::connection::open_in_memory(&SqliteOptions::default()).unwrap();
-        let mut state = State::new(&SqliteOptions::default(), None);
+        let (mut state, clock) = process(0);
         state.reload(&connection).unwrap();
-        (connection, state)
+        (connection, state, clock)
     }
 
     #[test]
     fn the_file_is_told_of_many_numbers_at_once() {
-        let (connection, mut state) = open();
+        let (connection, mut state, clock) = open();
         let changes = connection.total_changes();
         for _ in 0..RESERVED_NUMBERS {
             state.next_number();
             state.store(&connection).unwrap();
         }
         assert_eq!(connection.total_changes() - changes, 1);
-        state.now_ms += 1;
+        clock.set(1);
+        state.read_clock();
         state.store(&connection).unwrap();
         assert_eq!(connection.total_changes() - changes, 2);
     }
 
     #[test]
-    fn numbers_rise_whoever_gives_them() {
-        let (connection, mut one) = open();
-        let mut other = State::new(&SqliteOptions::default(), None);
+    fn a_turn_tells_the_time_until_its_instance_is_removed() {
+        let (connection, mut state, clock) = open();
+        let changes = connection.total_changes();
+        clock.set(1);
+        state.read_clock();
+        state.on_appended();
+        state.store(&connection).unwrap();
+        assert_eq!(connection.total_changes() - changes, 0);
+        state.on_removed();
+        state.store(&connection).unwrap();
+        assert_eq!(connection.total_changes() - changes, 1);
+        let (mut other, _) = process(0);
+        other.reload(&connection).unwrap();
+        other.read_clock();
+        assert_eq!(other.now_ms, 1);
+    }
+
+    #[test]
+    fn numbers_and_times_rise_across_processes() {
+        let (connection, mut one, _) = open();
+        let (mut other, clock) = process(500);
         let mut given = vec![one.next_number()];
+        let mut times = Vec::new();
         one.store(&connection).unwrap();
         for _ in 0..3 {
             for state in [&mut other, &mut one] {
                 state.reload(&connection).unwrap();
+                state.read_clock();
+                times.push(state.now_ms);
                 given.push(state.next_number());
                 given.push(state.next_number());
                 state.store(&connection).unwrap();
             }
+            clock.advance(10);
         }
         assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
+        assert_eq!(times, [500, 500, 510, 510, 520, 520]);
     }
 }

@@ -24,14 +24,14 @@ impl<'c> Statements<'c> {
     }
 
     /// A statement to run; one that runs already is prepared again.
-    pub(super) fn take(&self, text: &'static str) -> rusqlite::Result<Taken<'_, 'c>> {
+    pub(super) fn take(&self, text: &'static str) -> rusqlite::Result<TakenStatement<'_, 'c>> {
         let mut idle = self.idle.borrow_mut();
         let found = idle.iter().position(|(known, _)| *known == text);
         let statement = match found {
             Some(at) => idle.swap_remove(at).1,
             None => self.connection.prepare_cached(text)?,
         };
-        Ok(Taken {
+        Ok(TakenStatement {
             home: self,
             text,
             statement: Some(statement),
@@ -49,13 +49,13 @@ impl fmt::Debug for Statements<'_> {
 }
 
 /// A statement that runs. It goes back when it is dropped.
-pub(super) struct Taken<'s, 'c> {
+pub(super) struct TakenStatement<'s, 'c> {
     home: &'s Statements<'c>,
     text: &'static str,
     statement: Option<CachedStatement<'c>>,
 }
 
-impl<'c> Deref for Taken<'_, 'c> {
+impl<'c> Deref for TakenStatement<'_, 'c> {
     type Target = CachedStatement<'c>;
 
     fn deref(&self) -> &Self::Target {
@@ -66,7 +66,7 @@ impl<'c> Deref for Taken<'_, 'c> {
     }
 }
 
-impl DerefMut for Taken<'_, '_> {
+impl DerefMut for TakenStatement<'_, '_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         match &mut self.statement {
             Some(statement) => statement,
@@ -75,7 +75,7 @@ impl DerefMut for Taken<'_, '_> {
     }
 }
 
-impl Drop for Taken<'_, '_> {
+impl Drop for TakenStatement<'_, '_> {
     fn drop(&mut self) {
         let statement = self.statement.take();
         let statement = statement.map(|statement| (self.text, statement));
@@ -92,7 +92,8 @@ mod tests {
         const ONE: &str = "SELECT 1";
         let connection = Connection::open_in_memory().unwrap();
         let statements = Statements::on(&connection);
-        let value = |taken: &mut Taken<'_, '_>| taken.query_row([], |row| row.get::<_, i64>(0));
+        let value =
+            |taken: &mut TakenStatement<'_, '_>| taken.query_row([], |row| row.get::<_, i64>(0));
         for _ in 0..3 {
             assert_eq!(value(&mut statements.take(ONE).unwrap()), Ok(1));
             assert_eq!(format!("{statements:?}"), r#"["SELECT 1"]"#);

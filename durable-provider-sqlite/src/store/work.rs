@@ -1,68 +1,103 @@
-//! Work: handing it out, taking it back, cancelling it.
+//! Work: adding it and claiming it.
+//!
+//! A row of work names the event that scheduled it, and the item is read from there when
+//! the work is claimed. Work that is claimed by the turn that adds it is made from the turn.
 
 use durable_core::provider::{
-    ClaimedWork, Message, MessageBody, ProviderError, SessionId, TurnCommit, WorkBatch, WorkItem,
-    WorkKey, WorkLease, WorkResult,
+    Change, ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
+    WorkLease,
 };
-use durable_core::{EventId, ExecutionId, MessageId, Name, Payload};
-use rusqlite::{OptionalExtension, params};
+use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::answer::Claimed;
-use crate::codec::{item_of, message_bytes};
-use crate::error::Step;
+use crate::codec::work_item_of;
+use crate::error::{Fault, Step};
 use crate::number::{count, int, limit, uint};
 use crate::sql;
-use crate::turn::{NewWork, Settlement};
-use crate::wake::Topic;
 
-/// The holder of work that does not decode.
-const SET_ASIDE: i64 = -1;
+/// In the place of the holder of work whose event is damaged: no session can claim it.
+const UNCLAIMABLE: i64 = -1;
 
-/// The key of a work item's row.
+/// The key of a row of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RowKey {
     pub(super) instance_key: i64,
-    pub(super) execution_id: ExecutionId,
-    pub(super) event_id: EventId,
+    pub(super) source: SourceEvent,
 }
 
 impl RowKey {
-    pub(super) fn new(instance_key: i64, key: &WorkKey) -> Self {
+    pub(super) const fn new(instance_key: i64, source: SourceEvent) -> Self {
         Self {
             instance_key,
-            execution_id: key.execution_id,
-            event_id: key.event_id,
+            source,
         }
     }
 
+    /// The key in three columns from this one on.
+    pub(super) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let execution_id = ExecutionId::new(uint(row.get(first + 1)?));
+        let event_id = EventId::new(uint(row.get(first + 2)?));
+        let source = SourceEvent::new(execution_id, event_id);
+        Ok(Self::new(row.get(first)?, source))
+    }
+
     pub(super) fn parameters(self) -> [i64; 3] {
-        let (execution_id, event_id) = (self.execution_id.get(), self.event_id.get());
-        [self.instance_key, int(execution_id), int(event_id)]
+        let (execution_id, event_id) = (self.source.execution_id, self.source.event_id);
+        [
+            self.instance_key,
+            int(execution_id.get()),
+            int(event_id.get()),
+        ]
     }
 }
 
-/// A work item that is free.
-struct Free {
+/// A row of work that is to be inserted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewRow<'a> {
+    pub(super) key: RowKey,
+    pub(super) number: u64,
+    pub(super) queue: &'a str,
+    /// 0 if there is none.
+    pub(super) holder: i64,
+    pub(super) token: u64,
+    pub(super) since: ReadySince,
+}
+
+/// Work that is free.
+struct FreeWork {
     since: ReadySince,
     key: RowKey,
     failures: u32,
     crashes: u32,
     heartbeat: Option<String>,
-    item: Vec<u8>,
+    item: Result<WorkItem, ProviderError>,
 }
 
-/// A work item's row.
-struct Row {
-    session: i64,
-    token: u64,
-    is_cancelled: bool,
-    queue: String,
-    item: Vec<u8>,
+impl FreeWork {
+    /// The columns of `work_ready.sql`.
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let key = RowKey::from_row(row, 2)?;
+        let number = uint(row.get(5)?);
+        let id = InstanceId::from(row.get_ref(9)?.as_str()?);
+        let entry = row.get_ref(10)?.as_blob_or_null()?;
+        Ok(Self {
+            since: ReadySince {
+                at_ms: uint(row.get(0)?),
+                number: uint(row.get(1)?),
+            },
+            key,
+            failures: count(row.get(6)?),
+            crashes: count(row.get(7)?),
+            heartbeat: row.get(8)?,
+            item: work_item_of(&id, key.source, number, entry),
+        })
+    }
 }
 
-/// What a claim handed out, and how it is remembered.
+/// The work that was claimed, and how the answer is remembered.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     pub(super) work: Vec<ClaimedWork>,
@@ -84,21 +119,22 @@ impl Store<'_, '_> {
         max: usize,
     ) -> Step<WorkBatch> {
         self.live_session(session)?;
-        let claims = self.claim_work(session, queues, max)?;
-        Ok(WorkBatch {
-            now_ms: self.state.now_ms,
-            seen: self.state.seen(),
-            work: claims.work,
-            next_due_ms: self.next_due_work_ms(session, queues)?,
-        })
+        let claims = self.claim_work(session, queues, max, None)?;
+        let mut batch = WorkBatch::default();
+        batch.seen = self.state.seen();
+        batch.work = claims.work;
+        batch.next_due_ms = self.next_due_work_ms(session, queues)?;
+        Ok(batch)
     }
 
-    /// Hands out the work of these queues that became ready first.
-    pub(super) fn claim_work(
+    /// Claims the work of these queues that became ready first. `own` is the instance whose
+    /// turn claims it: its row is not up to date.
+    fn claim_work(
         &mut self,
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
+        mut own: Option<&mut Instance>,
     ) -> Step<Claims> {
         let mut free = Vec::new();
         if max > 0 {
@@ -116,35 +152,23 @@ impl Store<'_, '_> {
         let mut claims = Claims::default();
         for work in free {
             let key = work.key;
-            if let Some(claimed) = self.claim(session, work)? {
-                claims.push(key.instance_key, claimed);
+            match self.claim(session, work) {
+                Ok(claimed) => claims.push(key.instance_key, claimed),
+                Err(Fault::Refused(ProviderError::Damaged { reason })) => {
+                    self.make_unclaimable(key, reason, own.as_deref_mut())?;
+                }
+                Err(fault) => return Err(fault),
             }
         }
         Ok(claims)
     }
 
-    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<Free>> {
+    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<FreeWork>> {
         let text = queue_text(queue.as_ref());
         let mut statement = self.statement(sql::WORK_READY)?;
         let ready = params![text, int(self.state.now_ms), limit(max)];
-        let free = statement.query_map(ready, |row| {
-            Ok(Free {
-                since: ReadySince {
-                    at_ms: uint(row.get(0)?),
-                    number: uint(row.get(1)?),
-                },
-                key: RowKey {
-                    instance_key: row.get(2)?,
-                    execution_id: ExecutionId::new(uint(row.get(3)?)),
-                    event_id: EventId::new(uint(row.get(4)?)),
-                },
-                failures: count(row.get(5)?),
-                crashes: count(row.get(6)?),
-                heartbeat: row.get(7)?,
-                item: row.get(8)?,
-            })
-        })?;
-        let free: Vec<Free> = free.collect::<Result<_, _>>()?;
+        let free = statement.query_map(ready, FreeWork::from_row)?;
+        let free: Vec<FreeWork> = free.collect::<Result<_, _>>()?;
         drop(statement);
         let later = params![text, int(self.state.now_ms)];
         if free.is_empty() && !self.finds(sql::WORK_NEXT_DUE, later)? {
@@ -153,32 +177,16 @@ impl Store<'_, '_> {
         Ok(free)
     }
 
-    /// Hands an item to a session. One that does not decode is set aside, and its
-    /// instance suspended.
-    fn claim(&mut self, session: SessionId, work: Free) -> Step<Option<ClaimedWork>> {
-        let Free { key, .. } = work;
-        let what = format_args!("work {}/{}", key.execution_id, key.event_id);
-        let item = match item_of(what, &work.item) {
-            Ok(item) => item,
-            Err(ProviderError::Damaged { reason }) => {
-                self.set_aside(key, &reason)?;
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
+    /// Claims work for a session, unless its event is damaged.
+    fn claim(&mut self, session: SessionId, work: FreeWork) -> Step<ClaimedWork> {
+        let item = work.item?;
         let token = self.state.next_number();
-        self.hold_work(key, holder(session), token)?;
-        Ok(Some(ClaimedWork {
-            lease: WorkLease {
-                key: item.key.clone(),
-                session,
-                token,
-            },
-            item,
-            attempt: work.failures.saturating_add(1),
-            crashes: work.crashes,
-            heartbeat: work.heartbeat.map(Payload::from),
-        }))
+        self.hold_work(work.key, holder(session), token)?;
+        let mut claimed = ClaimedWork::new(item, session, token);
+        claimed.attempt = work.failures.saturating_add(1);
+        claimed.crashes = work.crashes;
+        claimed.heartbeat = work.heartbeat.map(Payload::from);
+        Ok(claimed)
     }
 
     fn hold_work(&self, key: RowKey, holder: i64, token: u64) -> Step<()> {
@@ -188,10 +196,22 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    fn set_aside(&mut self, key: RowKey, reason: &str) -> Step<()> {
-        self.hold_work(key, SET_ASIDE, 0)?;
+    /// Work whose event is damaged is never claimed again, and its instance is suspended.
+    fn make_unclaimable(
+        &mut self,
+        key: RowKey,
+        reason: String,
+        own: Option<&mut Instance>,
+    ) -> Step<()> {
+        self.hold_work(key, UNCLAIMABLE, 0)?;
         let id = self.id_of(key.instance_key)?;
-        let reason = format!("`{id}`: {reason}");
+        if let Some(own) = own.filter(|own| own.key == key.instance_key) {
+            // Its turn ends the lease and stores what is left to store.
+            return match own.status.is_ended() {
+                true => Ok(()),
+                false => self.mark_damaged(&id, own, reason),
+            };
+        }
         match self.load(key.instance_key)? {
             Some(instance) if !instance.status.is_ended() => {
                 self.suspend_damaged(&id, instance, reason)
@@ -200,224 +220,91 @@ impl Store<'_, '_> {
         }
     }
 
-    /// Adds the work of a turn and hands out what is ready, oldest first: what was
-    /// there before, then what is new. New work that is claimed at once goes from no
-    /// queue into the session's hands and wakes nobody.
+    /// Adds the work of a turn and claims what is ready, oldest first: what was there
+    /// before, then what is new. New work that is claimed at once is in no queue and wakes
+    /// no node. An ended instance leaves no work behind.
     pub(super) fn add_and_claim_work(
         &mut self,
         instance: &mut Instance,
-        new_work: &[NewWork],
         turn: &TurnCommit,
     ) -> Step<Claims> {
         let (session, claim) = (turn.lease.session, &turn.claim);
-        let mut claims = self.claim_work(session, &claim.queues, claim.max)?;
-        for new in new_work {
-            let queue = &new.item.options.queue;
-            let is_claimed = claims.work.len() < claim.max && claim.queues.contains(queue);
-            if !is_claimed {
-                if self.add_work(instance.key, new, None)? {
-                    self.note(Topic::Work(queue.clone()));
-                }
+        let mut claims = self.claim_work(session, &claim.queues, claim.max, Some(instance))?;
+        if instance.status.is_ended() {
+            return Ok(claims);
+        }
+        for item in turn.new_work.iter().filter_map(|new| turn.work_item(*new)) {
+            let queue = &item.options.queue;
+            if claims.work.len() >= claim.max || !claim.queues.contains(queue) {
+                self.add_work(instance.key, &item, None)?;
+                self.note(Change::Work(queue.clone()));
                 continue;
             }
-            let claimed = self.claimed_at_once(session, &new.item);
-            if new.is_recorded && turn.keep_lease && instance.hand.has_room() {
-                instance.hand.take_up(&claimed);
-            } else if !self.add_work(instance.key, new, Some(&claimed.lease))? {
-                continue;
+            let claimed = ClaimedWork::new(item, session, self.state.next_number());
+            let is_current = claimed.item.key.execution_id == instance.execution_id;
+            if is_current && turn.keep_lease && instance.inline.has_room() {
+                instance.inline.push(&claimed);
+            } else {
+                self.add_work(instance.key, &claimed.item, Some(&claimed.lease))?;
             }
             claims.push(instance.key, claimed);
         }
         Ok(claims)
     }
 
-    fn claimed_at_once(&mut self, session: SessionId, item: &WorkItem) -> ClaimedWork {
-        ClaimedWork {
-            lease: WorkLease {
-                key: item.key.clone(),
-                session,
-                token: self.state.next_number(),
-            },
-            item: item.clone(),
-            attempt: 1,
-            crashes: 0,
-            heartbeat: None,
-        }
-    }
-
-    /// Gives new work a row; answers whether it had none.
+    /// Gives new work a row, in its queue or held under a lease.
     fn add_work(
         &mut self,
         instance_key: i64,
-        new: &NewWork,
-        held: Option<&WorkLease>,
-    ) -> Step<bool> {
+        item: &WorkItem,
+        lease: Option<&WorkLease>,
+    ) -> Step<()> {
         let since = self.ready_from(0);
-        let [key, execution, event] = RowKey::new(instance_key, &new.item.key).parameters();
-        let added = self.run(
+        self.insert_work(&NewRow {
+            key: RowKey::new(instance_key, item.key.source()),
+            number: item.number,
+            queue: queue_text(item.options.queue.as_ref()),
+            holder: lease.map_or(0, |lease| holder(lease.session)),
+            token: lease.map_or(0, |lease| lease.token),
+            since,
+        })
+    }
+
+    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<()> {
+        let [instance, execution, event] = row.key.parameters();
+        self.run(
             sql::WORK_INSERT,
             params![
-                key,
+                instance,
                 execution,
                 event,
-                queue_text(new.item.options.queue.as_ref()),
-                held.map_or(0, |lease| holder(lease.session)),
-                held.map_or(0, |lease| int(lease.token)),
-                int(since.at_ms),
-                int(since.number),
-                new.bytes,
+                int(row.number),
+                row.queue,
+                row.holder,
+                int(row.token),
+                int(row.since.at_ms),
+                int(row.since.number),
             ],
         )?;
-        Ok(added > 0)
+        Ok(())
     }
 
-    /// Answers in order whether each lease was held.
-    pub(crate) fn settle_work(&mut self, settlements: &[Settlement]) -> Step<Vec<bool>> {
-        settlements
-            .iter()
-            .map(|settlement| self.settle(settlement))
-            .collect()
-    }
-
-    fn settle(&mut self, settlement: &Settlement) -> Step<bool> {
-        let Some((key, work)) = self.held_work(&settlement.lease)? else {
-            return Ok(false);
-        };
-        if work.is_cancelled {
-            self.run(sql::WORK_DELETE, key.parameters())?;
-            return Ok(true);
-        }
-        match &settlement.result {
-            WorkResult::Finished(_) => {
-                self.run(sql::WORK_DELETE, key.parameters())?;
-                self.put_result(key, &settlement.message)?;
-            }
-            WorkResult::Poisoned(_) => {
-                self.run(sql::WORK_DELETE, key.parameters())?;
-                let [instance, execution, event] = key.parameters();
-                let kept = params![instance, execution, event, work.item, settlement.failure];
-                self.run(sql::POISONED_KEEP, kept)?;
-                self.put_result(key, &settlement.message)?;
-            }
-            WorkResult::Retry { not_before_ms } => self.free_one(key, &work, *not_before_ms, 1)?,
-            WorkResult::HandedBack { not_before_ms } => {
-                self.free_one(key, &work, not_before_ms.unwrap_or(0), 0)?;
-            }
-        }
-        Ok(true)
-    }
-
-    pub(crate) fn heartbeat_work(&mut self, lease: &WorkLease, details: &Payload) -> Step<bool> {
-        let Some((key, _)) = self.held_work(lease)? else {
-            return Ok(false);
-        };
-        let [instance, execution, event] = key.parameters();
-        let beat = params![instance, execution, event, details.as_str()];
-        self.run(sql::WORK_BEAT, beat)?;
-        Ok(true)
-    }
-
-    fn held_work(&mut self, lease: &WorkLease) -> Step<Option<(RowKey, Row)>> {
-        let Some(instance_key) = self.key_of(&lease.key.instance)? else {
+    /// The item of work that was claimed, as the event that scheduled it says; `None` if
+    /// its instance was removed since.
+    pub(super) fn recorded_item(&self, key: RowKey, number: u64) -> Step<Option<WorkItem>> {
+        let mut statement = self.statement(sql::ID_OF_KEY)?;
+        let id: Option<String> = statement
+            .query_row([key.instance_key], |row| row.get(0))
+            .optional()?;
+        let Some(id) = id.map(InstanceId::from) else {
             return Ok(None);
         };
-        let key = RowKey::new(instance_key, &lease.key);
-        self.lay_down_stored(key)?;
-        let row = self.work_row(key)?;
-        let is_held = |row: &Row| row.session == holder(lease.session) && row.token == lease.token;
-        Ok(row.filter(is_held).map(|row| (key, row)))
-    }
-
-    fn work_row(&self, key: RowKey) -> Step<Option<Row>> {
-        let mut statement = self.statement(sql::WORK_LOAD)?;
-        let row = statement.query_row(key.parameters(), |row| {
-            Ok(Row {
-                session: row.get(0)?,
-                token: uint(row.get(1)?),
-                is_cancelled: row.get(2)?,
-                queue: row.get(3)?,
-                item: row.get(5)?,
-            })
-        });
-        Ok(row.optional()?)
-    }
-
-    /// The item of a row that is still there.
-    pub(super) fn stored_item(&self, key: RowKey) -> Step<Option<WorkItem>> {
-        let Some(row) = self.work_row(key)? else {
-            return Ok(None);
-        };
-        let what = format_args!("work {}/{}", key.execution_id, key.event_id);
-        Ok(Some(item_of(what, &row.item)?))
-    }
-
-    fn free_one(&mut self, key: RowKey, work: &Row, not_before_ms: u64, failed: i64) -> Step<()> {
-        self.free_row(key, &work.queue, not_before_ms, [failed, 0])
-    }
-
-    /// Work is ready again from this time on.
-    fn free_row(
-        &mut self,
-        key: RowKey,
-        queue: &str,
-        not_before_ms: u64,
-        [failures, crashes]: [i64; 2],
-    ) -> Step<()> {
-        let since = self.ready_from(not_before_ms);
-        let [instance, execution, event] = key.parameters();
-        let (at_ms, number) = (int(since.at_ms), int(since.number));
-        let free = [instance, execution, event, at_ms, number, failures, crashes];
-        self.run(sql::WORK_FREE, free)?;
-        self.note(Topic::Work(queue_name(queue)));
-        Ok(())
-    }
-
-    /// Takes everything out of the hands of a session that ended.
-    pub(super) fn free_work_held_by(&mut self, session: SessionId, has_crashed: bool) -> Step<()> {
-        let mut statement = self.statement(sql::WORK_HELD)?;
-        let held = statement.query_map([holder(session)], |row| {
-            let key = RowKey {
-                instance_key: row.get(0)?,
-                execution_id: ExecutionId::new(uint(row.get(1)?)),
-                event_id: EventId::new(uint(row.get(2)?)),
-            };
-            Ok((key, row.get(3)?, row.get(4)?))
-        })?;
-        let held: Vec<(RowKey, String, bool)> = held.collect::<Result<_, _>>()?;
-        drop(statement);
-        for (key, queue, is_cancelled) in held {
-            if is_cancelled {
-                self.run(sql::WORK_DELETE, key.parameters())?;
-            } else {
-                self.free_row(key, &queue, 0, [0, i64::from(has_crashed)])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes work that nobody has; marks work that somebody has.
-    pub(super) fn cancel_work(&self, key: RowKey) -> Step<()> {
-        if self.run(sql::WORK_DELETE_FREE, key.parameters())? == 0 {
-            self.run(sql::WORK_CANCEL, key.parameters())?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn cancel_all_work_of(&self, instance_key: i64) -> Step<()> {
-        self.run(sql::WORK_DELETE_ALL_FREE, [instance_key])?;
-        self.run(sql::WORK_CANCEL_ALL, [instance_key])?;
-        Ok(())
-    }
-
-    fn put_result(&mut self, key: RowKey, message: &Option<Message>) -> Step<()> {
-        let (Some(message), Some(mut instance)) = (message, self.load(key.instance_key)?) else {
-            return Ok(());
-        };
-        let bytes = message_bytes(message)?;
-        if self.put_message(&mut instance, &message.message_id, &bytes)? {
-            self.save_place(&instance)?;
-        }
-        Ok(())
+        let mut statement = self.statement(sql::HISTORY_ENTRY)?;
+        let entry: Option<Vec<u8>> = statement
+            .query_row(key.parameters(), |row| row.get(0))
+            .optional()?;
+        let item = work_item_of(&id, key.source, number, entry.as_deref())?;
+        Ok(Some(item))
     }
 
     /// When time alone may make work of these queues ready for this session.
@@ -433,7 +320,8 @@ impl Store<'_, '_> {
             for (other, life) in &self.state.sessions {
                 let held = params![holder(*other), queue];
                 if *other != session
-                    && (self.finds(sql::WORK_IS_HELD, held)? || self.has_in_hand(*other, queue)?)
+                    && (self.finds(sql::WORK_IS_HELD, held)?
+                        || self.has_inline_work(*other, queue)?)
                 {
                     at(life.late_at_ms());
                 }
@@ -443,30 +331,7 @@ impl Store<'_, '_> {
     }
 }
 
-/// The message that carries the result of work, if it has one. Its id follows from
-/// the key, so that it can be in the inbox only once.
-pub(crate) fn result_message(key: &WorkKey, result: &WorkResult) -> Option<Message> {
-    let result = match result {
-        WorkResult::Finished(result) => result.clone(),
-        WorkResult::Poisoned(failure) => Err(failure.clone()),
-        WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => return None,
-    };
-    let (execution_id, source_event_id) = (key.execution_id, key.event_id);
-    Some(Message {
-        message_id: MessageId::from(format!("activity/{execution_id}/{source_event_id}")),
-        body: MessageBody::ActivityFinished {
-            execution_id,
-            source_event_id,
-            result,
-        },
-    })
-}
-
 /// The default queue has no name.
 pub(super) fn queue_text(queue: Option<&Name>) -> &str {
     queue.map_or("", Name::as_str)
-}
-
-fn queue_name(text: &str) -> Option<Name> {
-    (!text.is_empty()).then(|| Name::from(text))
 }

@@ -1,14 +1,14 @@
-//! Waiting for another process that writes: growing pauses with jitter, and a bound.
+//! Waiting for another process that writes: growing pauses with jitter, and a timeout.
 //! There is no fairness between processes; the jitter keeps them out of step.
 
 use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_micros(200);
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+const MAX_PAUSE: Duration = Duration::from_millis(10);
 
-/// Tries again while the file is busy, up to `bound`.
+/// Tries again while the file is busy, up to `timeout`.
 pub(super) fn retry<T>(
-    bound: Duration,
+    timeout: Duration,
     mut attempt: impl FnMut() -> rusqlite::Result<T>,
 ) -> rusqlite::Result<T> {
     let mut jitter = None;
@@ -23,11 +23,11 @@ pub(super) fn retry<T>(
             return result;
         }
         let (began, random) = jitter.get_or_insert_with(|| (Instant::now(), Random::new()));
-        if began.elapsed() >= bound {
+        if began.elapsed() >= timeout {
             return result;
         }
         std::thread::sleep(random.up_to(pause));
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::core::execute;
+use super::group_commit::execute;
 
 /// What became of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

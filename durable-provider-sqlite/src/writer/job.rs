@@ -1,4 +1,4 @@
-//! A request: what it does within the transaction, and who waits for the answer.
+//! A request: what it does within the transaction, and where its answer goes.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::store::Store;
 /// What the changes of a request must outlive once it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outlives {
-    /// The death of the process: it says who holds what, and after a power cut nobody
-    /// holds anything.
+    /// The death of the process: the changes are leases, and a power cut ends all
+    /// sessions.
     Process,
     /// A power cut, as far as the store's durability goes.
     PowerCut,
@@ -20,9 +20,6 @@ pub(crate) enum Outlives {
 
 /// A request that the writer can run without knowing what it answers.
 pub(crate) trait Job: Send {
-    /// The caller's time, if the request carries it.
-    fn now_ms(&self) -> Option<u64>;
-
     /// What its changes must outlive.
     fn outlives(&self) -> Outlives;
 
@@ -47,13 +44,11 @@ impl fmt::Debug for dyn Job {
 
 /// A request and where its answer will be.
 pub(crate) fn job<T: Send + 'static>(
-    now_ms: Option<u64>,
     outlives: Outlives,
     step: impl FnMut(&mut Store<'_, '_>) -> Step<T> + Send + 'static,
 ) -> (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>) {
     let (reply, answer) = oneshot::channel();
     let call = Call {
-        now_ms,
         outlives,
         step,
         result: None,
@@ -63,7 +58,6 @@ pub(crate) fn job<T: Send + 'static>(
 }
 
 struct Call<F, T> {
-    now_ms: Option<u64>,
     outlives: Outlives,
     step: F,
     result: Option<Result<T, ProviderError>>,
@@ -75,10 +69,6 @@ where
     F: FnMut(&mut Store<'_, '_>) -> Step<T> + Send,
     T: Send,
 {
-    fn now_ms(&self) -> Option<u64> {
-        self.now_ms
-    }
-
     fn outlives(&self) -> Outlives {
         self.outlives
     }
@@ -100,7 +90,7 @@ where
                 reason: "the request was not run".into(),
             }),
         };
-        // Whoever asked may be gone.
+        // The caller may have stopped waiting.
         let _ = self.reply.send(result);
     }
 }

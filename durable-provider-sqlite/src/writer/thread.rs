@@ -1,8 +1,8 @@
 //! The thread that drives the writer.
 //!
-//! It blocks on the first request and takes along whatever else has arrived: nobody
-//! waits for company, and under load the company comes by itself. While somebody
-//! waits for news it also looks once in a while whether another process brought some.
+//! It blocks on the first request and takes along whatever else has arrived: no request
+//! waits for others, and under load the others come by themselves. While a caller waits for
+//! a change, the thread also polls once in a while whether another process made one.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,19 +10,20 @@ use std::thread::JoinHandle;
 
 use durable_core::provider::ProviderError;
 
-use super::core::Core;
+use super::group_commit::GroupCommit;
+use super::health::{WriterHealth, writer_panicked};
 use super::job::BoxedJob;
-use super::mail::{Letter, Mail, Postbox};
+use super::reply::{Reply, ReplyQueue, ReplyRouter};
 use crate::options::SqliteOptions;
-use crate::wake::Board;
+use crate::wake::Wakeups;
 
 /// What the thread is sent.
 enum Order {
-    /// A request, and where its answer is to be left.
-    Run(BoxedJob, Option<Arc<Postbox>>),
-    /// Somebody waits for news.
-    Look,
-    /// Nobody will send anything any more.
+    /// A request, and the queue for its reply.
+    Run(BoxedJob, Option<Arc<ReplyQueue>>),
+    /// A caller begins to wait for a change.
+    Poll,
+    /// The store is closed.
     Stop,
 }
 
@@ -35,14 +36,19 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn spawn(
-        core: Core,
-        options: SqliteOptions,
-        board: Arc<Board>,
+        group_commit: GroupCommit,
+        options: &Arc<SqliteOptions>,
+        wakeups: Arc<Wakeups>,
+        health: &Arc<WriterHealth>,
     ) -> Result<Self, ProviderError> {
         let (orders, received) = mpsc::channel();
+        let (watch, options) = (health.watch(), Arc::clone(options));
         let thread = std::thread::Builder::new()
             .name("durable-sqlite-writer".into())
-            .spawn(move || serve(core, &options, &board, &received))
+            .spawn(move || {
+                serve(group_commit, &options, &wakeups, &received);
+                watch.finish();
+            })
             .map_err(|error| ProviderError::Unavailable {
                 reason: format!("the writer's thread cannot be started: {error}"),
             })?;
@@ -52,20 +58,19 @@ impl Writer {
         })
     }
 
-    /// Hands a request to the thread. Its answer comes when it is on disk.
-    pub(crate) fn send(&self, job: BoxedJob, postbox: Option<Arc<Postbox>>) {
-        let order = Order::Run(job, postbox);
+    /// Sends a request to the thread. Its reply comes when it is on disk.
+    pub(crate) fn send(&self, job: BoxedJob, queue: Option<Arc<ReplyQueue>>) {
+        let order = Order::Run(job, queue);
         if let Err(mpsc::SendError(Order::Run(job, _))) = self.orders.send(order) {
-            job.answer(Some(&ProviderError::Unavailable {
-                reason: "the writer has ended".into(),
-            }));
+            // The thread serves until this handle is dropped, unless it panics.
+            job.answer(Some(&writer_panicked()));
         }
     }
 
-    /// Somebody begins to wait for news.
-    pub(crate) fn look(&self) {
-        // Without a thread there is no news.
-        let _ = self.orders.send(Order::Look);
+    /// Has the thread poll other processes while a caller waits for a change.
+    pub(crate) fn poll(&self) {
+        // A caller of a thread that panicked is refused elsewhere.
+        let _ = self.orders.send(Order::Poll);
     }
 }
 
@@ -84,14 +89,19 @@ impl Drop for Writer {
     }
 }
 
-fn serve(mut core: Core, options: &SqliteOptions, board: &Board, orders: &Receiver<Order>) {
-    let mut mail = Mail::default();
+fn serve(
+    mut group_commit: GroupCommit,
+    options: &SqliteOptions,
+    wakeups: &Wakeups,
+    orders: &Receiver<Order>,
+) {
+    let mut router = ReplyRouter::default();
     loop {
-        let first = match next(options, board, orders, &mut mail) {
+        let first = match next(options, wakeups, orders, &mut router) {
             Ok(first) => first,
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                core.look_around();
+                group_commit.poll_other_processes();
                 continue;
             }
         };
@@ -104,9 +114,9 @@ fn serve(mut core: Core, options: &SqliteOptions, board: &Board, orders: &Receiv
             }
         }
         if !group.jobs.is_empty() {
-            let error = core.run(&mut group.jobs).err();
-            mail.send(group.letters(error.as_ref()));
-            core.tidy_up();
+            let error = group_commit.run(&mut group.jobs).err();
+            router.send(group.replies(error.as_ref()));
+            group_commit.after_group();
         }
         if is_last {
             return;
@@ -114,20 +124,20 @@ fn serve(mut core: Core, options: &SqliteOptions, board: &Board, orders: &Receiv
     }
 }
 
-/// Waits for something to do; for ever, unless somebody waits for news.
+/// Waits for something to do; without a timeout, unless a caller waits for a change.
 fn next(
     options: &SqliteOptions,
-    board: &Board,
+    wakeups: &Wakeups,
     orders: &Receiver<Order>,
-    mail: &mut Mail,
+    router: &mut ReplyRouter,
 ) -> Result<Order, RecvTimeoutError> {
-    while let Some(patience) = mail.patience() {
-        match orders.recv_timeout(patience) {
+    while let Some(timeout) = router.fallback_timeout() {
+        match orders.recv_timeout(timeout) {
             Err(RecvTimeoutError::Timeout) => {}
             order => return order,
         }
     }
-    if board.has_waiters() {
+    if wakeups.has_waiters() {
         orders.recv_timeout(options.poll_interval)
     } else {
         orders.recv().map_err(RecvTimeoutError::from)
@@ -138,32 +148,29 @@ fn next(
 #[derive(Debug, Default)]
 struct Group {
     jobs: Vec<BoxedJob>,
-    postboxes: Vec<Option<Arc<Postbox>>>,
+    queues: Vec<Option<Arc<ReplyQueue>>>,
 }
 
 impl Group {
-    /// Takes an order along; no if it is the last.
+    /// Takes an order along; answers whether more may follow.
     fn take(&mut self, order: Order) -> bool {
         match order {
-            Order::Run(job, postbox) => {
+            Order::Run(job, queue) => {
                 self.jobs.push(job);
-                self.postboxes.push(postbox);
+                self.queues.push(queue);
             }
-            Order::Look => {}
+            Order::Poll => {}
             Order::Stop => return false,
         }
         true
     }
 
-    /// The answers, and where to leave them.
-    fn letters(
+    /// The replies, and the queues for them.
+    fn replies(
         self,
         error: Option<&ProviderError>,
-    ) -> impl Iterator<Item = (Letter, Option<Arc<Postbox>>)> {
-        let letters = self
-            .jobs
-            .into_iter()
-            .map(move |job| Letter::new(job, error));
-        letters.zip(self.postboxes)
+    ) -> impl Iterator<Item = (Reply, Option<Arc<ReplyQueue>>)> {
+        let replies = self.jobs.into_iter().map(move |job| Reply::new(job, error));
+        replies.zip(self.queues)
     }
 }

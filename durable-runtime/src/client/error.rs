@@ -5,7 +5,7 @@ use std::fmt;
 use durable_core::provider::{ProviderError, StatusKind};
 use durable_core::{ExecutionId, Failure, InstanceId};
 
-use crate::coding::PayloadCodecError;
+use crate::payload_codec::PayloadCodecError;
 
 /// Why a client call did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,19 +6,20 @@ use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, MessageBody,
     WakeSeq, WakeTopic,
 };
-use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name};
+use durable_core::{
+    EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, VisitPayloads,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, fresh_message_id};
-use crate::coding::Texts;
 use crate::handle::EventRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 /// One instance, seen from outside. Made by [`Client::start`] or [`Client::instance`].
 ///
 /// ```
-/// use durable_core::{EventId, ExecutionId};
+/// use durable_runtime::{EventId, ExecutionId};
 /// use durable_runtime::{ClientError, InstanceHandle};
 ///
 /// async fn look_at(order: InstanceHandle<String>) -> Result<String, ClientError> {
@@ -72,6 +73,14 @@ impl<O> InstanceHandle<O> {
 
     /// Waits until it has ended, and gives what it returned. Continuing as new is
     /// no end; a suspended instance is waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Failed`] with its failure if it failed or was terminated,
+    /// [`NotFound`](ClientError::NotFound) if there is no such instance,
+    /// [`InvalidPayload`](ClientError::InvalidPayload) if its output is not an `O`,
+    /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn wait(&self) -> Result<O, ClientError>
     where
         O: DeserializeOwned,
@@ -86,7 +95,7 @@ impl<O> InstanceHandle<O> {
             let record = self.record().await?;
             match record.status {
                 InstanceStatus::Completed { output } => {
-                    let subject = Subject::new("orchestration", record.name);
+                    let subject = PayloadSubject::new("orchestration", record.name);
                     return payload::decode("output", &subject, None, &output)
                         .map_err(ClientError::InvalidPayload);
                 }
@@ -106,6 +115,10 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Waits until its record is as wanted.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
     pub async fn wait_until(
         &self,
         mut is_wanted: impl FnMut(&InstanceRecord) -> bool,
@@ -122,19 +135,30 @@ impl<O> InstanceHandle<O> {
     }
 
     /// What is known of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::NotFound`] if there is no such instance,
+    /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
         let record = self.client.provider().instance(&self.id).await?;
         let mut record = record.ok_or_else(|| ClientError::NotFound {
             instance: self.id.clone(),
         })?;
-        self.readable(&mut record)?;
+        self.readable(&mut record).await?;
         Ok(record)
     }
 
     /// What its code said of itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record), and [`ClientError::InvalidPayload`] if the status is not a
+    /// `T`.
     pub async fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, ClientError> {
         let record = self.record().await?;
-        let subject = Subject::new("orchestration", record.name);
+        let subject = PayloadSubject::new("orchestration", record.name);
         record
             .custom_status
             .map(|status| payload::decode("custom status", &subject, None, &status))
@@ -143,6 +167,12 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Raises an event for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] if the name or the data is not valid,
+    /// [`NotFound`](ClientError::NotFound) or [`Ended`](ClientError::Ended) if no such instance
+    /// runs, and [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn raise<T: Serialize>(
         &self,
         event: impl EventRef<T>,
@@ -153,13 +183,17 @@ impl<O> InstanceHandle<O> {
 
     /// Raises an event under an id of the caller's: raising it again with the same
     /// id does not repeat it.
+    ///
+    /// # Errors
+    ///
+    /// As [`raise`](Self::raise).
     pub async fn raise_with_id<T: Serialize>(
         &self,
         message_id: impl Into<MessageId>,
         event: impl EventRef<T>,
         data: &T,
     ) -> Result<(), ClientError> {
-        let subject = Subject::new("event", event.into_name());
+        let subject = PayloadSubject::new("event", event.into_name());
         let data = self.client.encode("data", &subject, data)?;
         let body = MessageBody::ExternalRaised {
             name: subject.name,
@@ -169,6 +203,11 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Asks it to stop. It decides itself how, and can clean up.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::NotFound`] or [`Ended`](ClientError::Ended) if no such instance runs, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn cancel(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Cancel {
             reason: reason.into(),
@@ -177,45 +216,58 @@ impl<O> InstanceHandle<O> {
     }
 
     /// Ends it at once. Its code does not run again, not even if it is suspended.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn terminate(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let body = MessageBody::Terminate {
             failure: Failure::new(FailureKind::Terminated, reason),
         };
         self.client.send(&self.id, fresh_message_id(), body).await?;
-        // A suspended instance is handed out when it is resumed; its end comes
+        // A suspended instance can be claimed when it is resumed; its end comes
         // before its code. Another one stays as it is, also one that has ended
         // by now.
-        let now_ms = self.client.now_ms();
-        let _ = self.client.provider().resume(&self.id, now_ms).await?;
+        let _ = self.client.provider().resume(&self.id).await?;
         Ok(())
     }
 
     /// Stops it until it is resumed. Nothing is lost.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn suspend(&self, reason: impl Into<String>) -> Result<(), ClientError> {
-        let kind = FailureKind::Application(Name::from("suspended"));
-        let failure = Failure::new(kind, reason);
-        let now_ms = self.client.now_ms();
-        let outcome = self
-            .client
-            .provider()
-            .suspend(&self.id, failure, now_ms)
-            .await?;
-        ClientError::check(&self.id, Some(outcome))
+        let failure = Failure::new(FailureKind::Suspended, reason);
+        let outcome = self.client.provider().suspend(&self.id, failure).await?;
+        ClientError::check(&self.id, outcome)
     }
 
     /// Lets it go on after it was suspended.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn resume(&self) -> Result<(), ClientError> {
-        let now_ms = self.client.now_ms();
-        let outcome = self.client.provider().resume(&self.id, now_ms).await?;
-        ClientError::check(&self.id, Some(outcome))
+        let outcome = self.client.provider().resume(&self.id).await?;
+        ClientError::check(&self.id, outcome)
     }
 
     /// Its executions that are still stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn executions(&self) -> Result<Vec<ExecutionRecord>, ClientError> {
         Ok(self.client.provider().executions(&self.id).await?)
     }
 
     /// A part of the history of one of its executions.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unreadable`] if the codec cannot read an entry, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn history(
         &self,
         execution_id: ExecutionId,
@@ -227,23 +279,28 @@ impl<O> InstanceHandle<O> {
             .provider()
             .history(&self.id, execution_id, after, max);
         let mut page = history.await?;
-        self.readable(&mut page.entries)?;
+        self.readable(&mut page.entries).await?;
         Ok(page)
     }
 
     /// The messages that wait in its inbox, after this place: what was sent to it and
     /// no turn has taken yet. Looking takes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Unreadable`] if the codec cannot read a message, and
+    /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn inbox(&self, after: InboxSeq, max: usize) -> Result<InboxPage, ClientError> {
         let inbox = self.client.provider().inbox(&self.id, after, max);
         let mut page = inbox.await?;
         for delivered in &mut page.messages {
-            self.readable(&mut delivered.message)?;
+            self.readable(&mut delivered.message).await?;
         }
         Ok(page)
     }
 
-    fn readable(&self, value: &mut impl Texts) -> Result<(), ClientError> {
-        let decoded = self.client.coding().decode(value);
+    async fn readable(&self, value: &mut impl VisitPayloads) -> Result<(), ClientError> {
+        let decoded = self.client.codec().decode(value).await;
         decoded.map_err(|error| ClientError::Unreadable {
             instance: self.id.clone(),
             error,

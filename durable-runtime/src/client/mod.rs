@@ -16,10 +16,9 @@ use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::clock::{Clock, SystemClock};
-use crate::coding::{Coding, PayloadCodec};
 use crate::handle::OrchestrationRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
+use crate::payload_codec::{ActiveCodec, PayloadCodec};
 
 pub use error::ClientError;
 pub use instance::InstanceHandle;
@@ -32,7 +31,7 @@ pub use start::Start;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use durable_core::provider::{InstanceFilter, StatusKind};
+/// use durable_runtime::{InstanceFilter, StatusKind};
 /// use durable_runtime::{Client, ClientError, EventName, IdReuse, Orchestration};
 /// use durable_testkit::MemoryProvider;
 ///
@@ -41,7 +40,7 @@ pub use start::Start;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), ClientError> {
-/// let client = Client::new(Arc::new(MemoryProvider::new()));
+/// let client = Client::new(MemoryProvider::new());
 /// let order = client
 ///     .start(ORDER, "order-7", &4990)
 ///     .reuse(IdReuse::UseRunning) // starting it twice is starting it once
@@ -62,39 +61,36 @@ pub use start::Start;
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    parts: Arc<Parts>,
+    parts: Arc<ClientParts>,
 }
 
 #[derive(Clone)]
-struct Parts {
+struct ClientParts {
     provider: Arc<dyn Provider>,
-    clock: Arc<dyn Clock>,
     limits: Limits,
-    coding: Coding,
+    codec: ActiveCodec,
     /// The provider, with everything encoded that goes into it.
     store: Arc<dyn Provider>,
 }
 
 impl Client {
     /// A client of this store.
-    pub fn new(provider: Arc<dyn Provider>) -> Self {
-        let parts = Parts {
+    ///
+    /// It takes a provider or an `Arc` of one that nodes and other clients share.
+    pub fn new(provider: impl Provider) -> Self {
+        Self::shared(Arc::new(provider))
+    }
+
+    pub(crate) fn shared(provider: Arc<dyn Provider>) -> Self {
+        let parts = ClientParts {
             store: Arc::clone(&provider),
             provider,
-            clock: Arc::new(SystemClock),
             limits: Limits::default(),
-            coding: Coding::default(),
+            codec: ActiveCodec::default(),
         };
         Self {
             parts: Arc::new(parts),
         }
-    }
-
-    /// The same, with its time from elsewhere: of use only to stores that take their
-    /// time from their callers.
-    #[must_use]
-    pub fn with_clock(self, clock: impl Clock) -> Self {
-        self.with_shared_clock(Arc::new(clock))
     }
 
     /// The same, with other limits for what it sends.
@@ -107,21 +103,17 @@ impl Client {
     /// codec that the nodes on the store have.
     #[must_use]
     pub fn with_payload_codec(self, codec: impl PayloadCodec) -> Self {
-        self.with_coding(Coding::new(codec))
+        self.with_codec(ActiveCodec::new(codec))
     }
 
-    pub(crate) fn with_shared_clock(self, clock: Arc<dyn Clock>) -> Self {
-        self.with(|parts| parts.clock = clock)
-    }
-
-    pub(crate) fn with_coding(self, coding: Coding) -> Self {
+    pub(crate) fn with_codec(self, codec: ActiveCodec) -> Self {
         self.with(|parts| {
-            parts.store = coding.store(Arc::clone(&parts.provider));
-            parts.coding = coding;
+            parts.store = codec.store(Arc::clone(&parts.provider));
+            parts.codec = codec;
         })
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ClientParts)) -> Self {
         change(Arc::make_mut(&mut self.parts));
         self
     }
@@ -146,17 +138,28 @@ impl Client {
     }
 
     /// Resolves a promise.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] if the value does not encode or is too large,
+    /// [`NotFound`](ClientError::NotFound) or [`Ended`](ClientError::Ended) if the instance of
+    /// the promise does not run, and [`Provider`](ClientError::Provider) if the store did not
+    /// answer.
     pub async fn resolve_promise<T: Serialize>(
         &self,
         token: &PromiseToken,
         value: &T,
     ) -> Result<(), ClientError> {
-        let subject = Subject::new("promise", token.to_string().into());
+        let subject = PayloadSubject::new("promise", token.to_string().into());
         let value = self.encode("value", &subject, value)?;
         self.settle_promise(token, Ok(value)).await
     }
 
     /// Rejects a promise.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve_promise`](Self::resolve_promise).
     pub async fn reject_promise(
         &self,
         token: &PromiseToken,
@@ -183,6 +186,10 @@ impl Client {
     /// Lists instances by id, at most `max`, after this one.
     ///
     /// A value that the codec of this client cannot read is left as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn instances(
         &self,
         filter: &InstanceFilter,
@@ -192,16 +199,19 @@ impl Client {
         let mut page = self.provider().instances(filter, after, max).await?;
         for record in &mut page.instances {
             // One record that cannot be read must not hide the others.
-            let _ = self.parts.coding.decode(record);
+            let _ = self.parts.codec.decode(record).await;
         }
         Ok(page)
     }
 
-    /// Lists activities that were set aside because they took their workers down again
-    /// and again, by key, at most `max`, after this one. They are kept for inspection
+    /// Lists dead letters: activities that took their workers down again and again, by key, at most `max`, after this one. They are kept for inspection
     /// until their instance is purged; their instance has their failure.
     ///
     /// A value that the codec of this client cannot read is left as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn poisoned(
         &self,
         after: Option<&WorkKey>,
@@ -210,15 +220,18 @@ impl Client {
         let mut page = self.provider().poisoned(after, max).await?;
         for work in &mut page.work {
             // One that cannot be read must not hide the others.
-            let _ = self.parts.coding.decode(&mut work.item);
-            let _ = self.parts.coding.decode(&mut work.failure);
+            let _ = self.parts.codec.decode(work).await;
         }
         Ok(page)
     }
 
     /// Removes ended instances.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
     pub async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ClientError> {
-        Ok(self.provider().purge(purge, self.now_ms()).await?)
+        Ok(self.provider().purge(purge).await?)
     }
 
     /// The store; what goes into it is encoded, what comes out is not decoded.
@@ -226,23 +239,19 @@ impl Client {
         &*self.parts.store
     }
 
-    pub(crate) fn coding(&self) -> &Coding {
-        &self.parts.coding
+    pub(crate) fn codec(&self) -> &ActiveCodec {
+        &self.parts.codec
     }
 
     /// The largest names and values that can be sent.
     fn limits(&self) -> Limits {
-        self.parts.coding.plain_limits(self.parts.limits)
-    }
-
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.parts.clock.now_ms()
+        self.parts.codec.plain_limits(self.parts.limits)
     }
 
     pub(crate) fn encode<T: Serialize>(
         &self,
         role: &'static str,
-        subject: &Subject,
+        subject: &PayloadSubject,
         value: &T,
     ) -> Result<Payload, ClientError> {
         let limits = self.limits();
@@ -263,28 +272,26 @@ impl Client {
         message_id: MessageId,
         body: MessageBody,
     ) -> Result<(), ClientError> {
-        let outgoing = OutgoingMessage {
-            target: instance.clone(),
-            message: Message { message_id, body },
-        };
-        let outcomes = self.provider().send(vec![outgoing], self.now_ms()).await?;
-        ClientError::check(instance, outcomes.first().copied())
+        let message = Message::new(message_id, body);
+        let outgoing = OutgoingMessage::new(instance.clone(), message);
+        let outcome = self.provider().send(outgoing).await?;
+        ClientError::check(instance, outcome)
     }
 }
 
-/// An id that nobody has used.
+/// An id that was never used before.
 fn fresh_message_id() -> MessageId {
     MessageId::from(Uuid::new_v4().to_string())
 }
 
 impl ClientError {
-    fn check(instance: &InstanceId, outcome: Option<SendOutcome>) -> Result<(), Self> {
+    fn check(instance: &InstanceId, outcome: SendOutcome) -> Result<(), Self> {
         match outcome {
-            Some(SendOutcome::Accepted) | None => Ok(()),
-            Some(SendOutcome::UnknownInstance) => Err(Self::NotFound {
+            SendOutcome::Accepted => Ok(()),
+            SendOutcome::UnknownInstance => Err(Self::NotFound {
                 instance: instance.clone(),
             }),
-            Some(SendOutcome::InstanceEnded) => Err(Self::Ended {
+            SendOutcome::InstanceEnded => Err(Self::Ended {
                 instance: instance.clone(),
             }),
         }

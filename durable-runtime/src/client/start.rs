@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Client, ClientError, InstanceHandle, fresh_message_id};
 use crate::handle::OrchestrationName;
-use crate::payload::Subject;
+use crate::payload::PayloadSubject;
 
 /// A start: set its options, then await it.
 #[derive(Debug)]
@@ -32,15 +32,14 @@ impl<O> Start<O> {
         input: &I,
     ) -> Self {
         let OrchestrationName { name, version } = orchestration;
-        let subject = Subject::new("orchestration", name);
+        let subject = PayloadSubject::new("orchestration", name);
         let start = client
             .check_new_id(&id)
             .and_then(|()| client.encode("input", &subject, input))
-            .map(|input| StartInstance {
-                name: subject.name,
-                version,
-                input,
-                parent: None,
+            .map(|input| {
+                let mut start = StartInstance::new(subject.name, input);
+                start.version = version;
+                start
             });
         Self {
             client,
@@ -77,8 +76,7 @@ impl<O> Start<O> {
             message_id,
             body: MessageBody::Start(start?),
         };
-        let now_ms = client.now_ms();
-        let outcome = client.provider().start(&id, message, reuse, now_ms).await?;
+        let outcome = client.provider().start(&id, message, reuse).await?;
         match outcome {
             StartOutcome::Started { seen, .. } => Ok(InstanceHandle::started(client, id, seen)),
             StartOutcome::AlreadyRunning { .. } => Ok(InstanceHandle::new(client, id)),

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use crate::execution::{BranchSegment, within};
+
 /// Futures that are waited for together.
 pub(super) struct Children<F> {
     children: Vec<Child<F>>,
@@ -25,17 +27,17 @@ struct Child<F> {
 /// Who is to be polled, and who polls them.
 #[derive(Debug, Default)]
 struct Woken {
-    state: Mutex<State>,
+    state: Mutex<WokenChildren>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WokenChildren {
     indices: BTreeSet<usize>,
     parent: Option<Waker>,
 }
 
 impl Woken {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WokenChildren> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -95,7 +97,8 @@ impl<F: Future> Children<F> {
         drop(state);
         drop(earlier);
         while let Some(index) = self.turn.pop_first() {
-            if let Poll::Ready(output) = self.children[index].poll() {
+            let child = &mut self.children[index];
+            if let Poll::Ready(output) = within(BranchSegment::Index(index), || child.poll()) {
                 return Poll::Ready((index, output));
             }
         }

@@ -1,7 +1,10 @@
-//! `join!`, `try_join!` and `select!` that poll their branches as they are written:
-//! tokio's, always biased.
+//! `join!`, `try_join!` and `select!` that poll their branches as they are written and
+//! number them: tokio's, always biased, with each future as a branch of its own.
 
 /// Waits for all of these and gives their outputs as a tuple; polled in this order.
+///
+/// Each future is a branch with the number of its place: see
+/// [`branch`](crate::OrchestrationContext::branch).
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,8 +24,8 @@
 /// ```
 #[macro_export]
 macro_rules! join {
-    ($($branches:tt)*) => {
-        $crate::__tokio::join!(biased; $($branches)*)
+    ($($future:expr),* $(,)?) => {
+        $crate::__join_branches!(join [] 0; $($future,)*)
     };
 }
 
@@ -43,14 +46,34 @@ macro_rules! join {
 /// ```
 #[macro_export]
 macro_rules! try_join {
-    ($($branches:tt)*) => {
-        $crate::__tokio::try_join!(biased; $($branches)*)
+    ($($future:expr),* $(,)?) => {
+        $crate::__join_branches!(try_join [] 0; $($future,)*)
+    };
+}
+
+/// Numbers the futures, one after the other: `[numbered futures] next number; the rest`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __join_branches {
+    ($join:ident [$($numbered:tt)*] $index:expr;) => {
+        $crate::__tokio::$join!(biased; $($numbered)*)
+    };
+    ($join:ident [$($numbered:tt)*] $index:expr; $future:expr, $($rest:tt)*) => {
+        $crate::__join_branches!(
+            $join
+            [$($numbered)* $crate::__IndexedBranch { index: $index, future: $future },]
+            $index + 1;
+            $($rest)*
+        )
     };
 }
 
 /// Waits for the first of these branches and drops the others, so that what they stand
 /// for is cancelled. It is written as `tokio::select!` is, and of branches that are ready
 /// at once it takes the one that stands first.
+///
+/// Each future is a branch with the number of its place: see
+/// [`branch`](crate::OrchestrationContext::branch).
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,6 +92,52 @@ macro_rules! try_join {
 #[macro_export]
 macro_rules! select {
     ($($branches:tt)*) => {
-        $crate::__tokio::select! { biased; $($branches)* }
+        $crate::__select_branches!([] 0; $($branches)*)
+    };
+}
+
+/// Numbers the branches, one after the other: `[numbered branches] next number; the rest`.
+/// A branch ends as one of `tokio::select!` does: a block needs no comma.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __select_branches {
+    ([$($numbered:tt)*] $index:expr; $(else => $else:expr $(,)?)?) => {
+        $crate::__tokio::select! { biased; $($numbered)* $(else => $else)? }
+    };
+    ([$($numbered:tt)*] $index:expr;
+        $bind:pat = $future:expr $(, if $condition:expr)? => $handler:block, $($rest:tt)*
+    ) => {
+        $crate::__select_branches!(
+            [$($numbered)*
+                $bind = $crate::__IndexedBranch { index: $index, future: $future }
+                    $(, if $condition)? => $handler,
+            ]
+            $index + 1;
+            $($rest)*
+        )
+    };
+    ([$($numbered:tt)*] $index:expr;
+        $bind:pat = $future:expr $(, if $condition:expr)? => $handler:block $($rest:tt)*
+    ) => {
+        $crate::__select_branches!(
+            [$($numbered)*
+                $bind = $crate::__IndexedBranch { index: $index, future: $future }
+                    $(, if $condition)? => $handler,
+            ]
+            $index + 1;
+            $($rest)*
+        )
+    };
+    ([$($numbered:tt)*] $index:expr;
+        $bind:pat = $future:expr $(, if $condition:expr)? => $handler:expr $(, $($rest:tt)*)?
+    ) => {
+        $crate::__select_branches!(
+            [$($numbered)*
+                $bind = $crate::__IndexedBranch { index: $index, future: $future }
+                    $(, if $condition)? => { $handler },
+            ]
+            $index + 1;
+            $($($rest)*)?
+        )
     };
 }

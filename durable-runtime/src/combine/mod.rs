@@ -1,10 +1,10 @@
-//! Waiting for several futures at once, in an order that is the same every time.
+//! Waiting for several futures at once, in branches that no compiler can change.
 //!
-//! Durable futures work with any combinator. These are for people who want none of
-//! the exceptions that random orders bring (see
-//! [`OrchestrationContext`](crate::OrchestrationContext)): everything here is polled in
-//! the order in which it is written down. Nothing here is durable by itself, and none of
-//! it is needed.
+//! Durable futures work with any combinator. These poll in the order in which things are
+//! written down, and each child is a branch with the number of its place: equal commands
+//! of one poll are told apart by their branches, and never by where their futures lie in
+//! memory (see [`OrchestrationContext`](crate::OrchestrationContext)). Nothing here is
+//! durable by itself, and everything works outside of orchestrations too.
 
 mod children;
 mod macros;
@@ -15,7 +15,8 @@ use children::Children;
 
 /// Waits for all of these, and gives their outputs in the order of the futures.
 ///
-/// Only futures that were woken are polled, so a join over ten thousand activities
+/// Each future is a branch with the number of its place: see
+/// [`branch`](crate::OrchestrationContext::branch). Only futures that were woken are polled, so a join over ten thousand activities
 /// costs ten thousand polls and not their square.
 ///
 /// ```
@@ -45,6 +46,9 @@ pub async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F:
 /// Waits for the first of these, gives its place and its output, and drops the others:
 /// what they stand for is cancelled. Of several that are ready the one that stands first
 /// is taken. Without any future it waits for ever.
+///
+/// Each future is a branch with the number of its place: see
+/// [`branch`](crate::OrchestrationContext::branch).
 ///
 /// ```
 /// use durable_runtime::{Activity, Failure, OrchestrationContext, select_all};

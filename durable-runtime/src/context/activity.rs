@@ -6,14 +6,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use durable_core::{ActivityOptions, Command, Failure, Name, Outcome, RetryPolicy};
+use durable_core::{ActivityOptions, Command, Failure, Name, RetryPolicy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
-use crate::future::{Operation, Settled};
+use crate::execution::DurableOperation;
 use crate::handle::ActivityRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 impl OrchestrationContext {
     /// Calls an activity and waits for what it returns.
@@ -38,13 +38,14 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn activity<I, O>(&self, activity: impl ActivityRef<I, O>, input: &I) -> ActivityCall<O>
     where
         I: Serialize,
     {
         let name = activity.into_name();
-        let subject = Subject::new("activity", name.clone());
-        let request = self.subject("activity", name).and_then(|subject| {
+        let subject = PayloadSubject::new("activity", name.clone());
+        let command = self.subject("activity", name).and_then(|subject| {
             let input = payload::encode(self.limits(), "input", &subject, input)?;
             Ok(Command::Activity {
                 name: subject.name,
@@ -53,7 +54,7 @@ impl OrchestrationContext {
             })
         });
         ActivityCall {
-            operation: Operation::lazy(&self.shared, request),
+            operation: DurableOperation::lazy(&self.shared, command),
             subject,
             output: PhantomData,
         }
@@ -64,8 +65,8 @@ impl OrchestrationContext {
 #[derive(Debug)]
 #[must_use = "an activity is called when it is first polled"]
 pub struct ActivityCall<O> {
-    operation: Operation,
-    subject: Subject,
+    operation: DurableOperation,
+    subject: PayloadSubject,
     output: PhantomData<fn() -> O>,
 }
 
@@ -87,7 +88,7 @@ impl<O> ActivityCall<O> {
 
     /// Has it run by nodes that serve this queue.
     pub fn queue(mut self, queue: impl Into<Name>) -> Self {
-        let subject = Subject::new("queue", queue.into());
+        let subject = PayloadSubject::new("queue", queue.into());
         match payload::check_name(&self.operation.shared().settings.limits, &subject) {
             Ok(()) => self.with(|options| options.queue = Some(subject.name)),
             Err(failure) => {
@@ -98,7 +99,7 @@ impl<O> ActivityCall<O> {
     }
 
     fn with(mut self, change: impl FnOnce(&mut ActivityOptions)) -> Self {
-        if let Some(Command::Activity { options, .. }) = self.operation.request_mut() {
+        if let Some(Command::Activity { options, .. }) = self.operation.command_mut() {
             change(options);
         }
         self
@@ -117,31 +118,6 @@ impl<O: DeserializeOwned> Future for ActivityCall<O> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.operation
-            .poll_settled(cx)
-            .map(|settled| value_of(&this.subject, settled))
+        this.operation.poll_value(&this.subject, cx)
     }
-}
-
-/// The decoded value of something that returns one.
-pub(super) fn value_of<T: DeserializeOwned>(
-    subject: &Subject,
-    settled: Settled,
-) -> Result<T, Failure> {
-    match settled.outcome {
-        Outcome::Value(value) => payload::decode("result", subject, settled.event_id, &value),
-        Outcome::Failed(failure) => Err(*failure),
-        _ => Err(unexpected(subject)),
-    }
-}
-
-/// An outcome of another kind than the operation can have.
-pub(super) fn unexpected(subject: &Subject) -> Failure {
-    Failure::new(
-        durable_core::FailureKind::CorruptHistory,
-        format!(
-            "{} `{}` came to an impossible outcome",
-            subject.what, subject.name
-        ),
-    )
 }

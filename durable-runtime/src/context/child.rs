@@ -10,10 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
-use super::activity::value_of;
-use crate::future::Operation;
+use crate::execution::DurableOperation;
 use crate::handle::{OrchestrationName, OrchestrationRef};
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 impl OrchestrationContext {
     /// Starts another orchestration as a child and waits for what it returns.
@@ -31,6 +30,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sub_orchestration<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,
@@ -40,8 +40,8 @@ impl OrchestrationContext {
         I: Serialize,
     {
         let OrchestrationName { name, version } = orchestration.into_name();
-        let subject = Subject::new("orchestration", name.clone());
-        let request = self.subject("orchestration", name).and_then(|subject| {
+        let subject = PayloadSubject::new("orchestration", name.clone());
+        let command = self.subject("orchestration", name).and_then(|subject| {
             let input = payload::encode(self.limits(), "input", &subject, input)?;
             Ok(Command::SubOrchestration {
                 name: subject.name,
@@ -51,7 +51,7 @@ impl OrchestrationContext {
             })
         });
         SubOrchestration {
-            operation: Operation::lazy(&self.shared, request),
+            operation: DurableOperation::lazy(&self.shared, command),
             subject,
             output: PhantomData,
         }
@@ -70,6 +70,12 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if a name, the id or the input is empty or too long,
+    /// `InvalidPayload` if the input does not encode, and `DeterminismViolation` if the caller
+    /// is not the orchestration itself.
     pub fn start_detached<I, O>(
         &self,
         orchestration: impl OrchestrationRef<I, O>,
@@ -102,8 +108,8 @@ impl OrchestrationContext {
 #[derive(Debug)]
 #[must_use = "a sub-orchestration is started when it is first polled"]
 pub struct SubOrchestration<O> {
-    operation: Operation,
-    subject: Subject,
+    operation: DurableOperation,
+    subject: PayloadSubject,
     output: PhantomData<fn() -> O>,
 }
 
@@ -114,7 +120,7 @@ impl<O> SubOrchestration<O> {
         match payload::check_new_id(&self.operation.shared().settings.limits, &id) {
             Ok(()) => {
                 if let Some(Command::SubOrchestration { instance, .. }) =
-                    self.operation.request_mut()
+                    self.operation.command_mut()
                 {
                     *instance = Some(id);
                 }
@@ -128,7 +134,7 @@ impl<O> SubOrchestration<O> {
 impl<O> SubOrchestration<O> {
     /// An id that is derived is longer than the one that it is derived from.
     fn refuse_endless_id(&mut self) {
-        if let Some(Command::SubOrchestration { instance: None, .. }) = self.operation.request_mut()
+        if let Some(Command::SubOrchestration { instance: None, .. }) = self.operation.command_mut()
         {
             let shared = self.operation.shared();
             let longest = format!("{}/{}/{}", shared.instance, shared.execution_id, u64::MAX);
@@ -145,8 +151,6 @@ impl<O: DeserializeOwned> Future for SubOrchestration<O> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.refuse_endless_id();
-        this.operation
-            .poll_settled(cx)
-            .map(|settled| value_of(&this.subject, settled))
+        this.operation.poll_value(&this.subject, cx)
     }
 }

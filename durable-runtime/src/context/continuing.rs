@@ -29,6 +29,11 @@ impl OrchestrationContext {
     /// }
     /// # let _ = count;
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` or `LimitExceeded` if the input does not encode or is
+    /// too large, and `DeterminismViolation` if the caller is not the orchestration itself.
     pub async fn continue_as_new<I: Serialize, O>(&self, input: &I) -> Result<O, Failure> {
         let input = self.encode_next(input)?;
         self.end_with(Ending::ContinuedAsNew {
@@ -40,6 +45,10 @@ impl OrchestrationContext {
 
     /// As [`continue_as_new`](Self::continue_as_new), on the version that this
     /// execution runs on.
+    ///
+    /// # Errors
+    ///
+    /// As [`continue_as_new`](Self::continue_as_new).
     pub async fn continue_as_new_same_version<I: Serialize, O>(
         &self,
         input: &I,

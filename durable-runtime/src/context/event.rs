@@ -10,16 +10,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
-use super::activity::value_of;
-use crate::future::Operation;
+use crate::execution::DurableOperation;
 use crate::handle::EventRef;
-use crate::payload::{self, Subject};
+use crate::payload::{self, PayloadSubject};
 
 impl OrchestrationContext {
-    /// Waits for an event that somebody raises for this instance.
+    /// Waits for an event that a client or another instance raises for this instance.
     ///
     /// Events of one name are read in the order in which they came. One that came
-    /// before anybody waited is not lost: the next future of that name gets it.
+    /// before the code waited is not lost: the next future of that name gets it.
     ///
     /// ```
     /// # use durable_runtime::{EventName, Failure, OrchestrationContext};
@@ -30,14 +29,15 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn external_event<T>(&self, event: impl EventRef<T>) -> ExternalEvent<T> {
         let name = event.into_name();
-        let subject = Subject::new("event", name.clone());
-        let request = self
+        let subject = PayloadSubject::new("event", name.clone());
+        let command = self
             .subject("event", name)
             .map(|subject| Command::External { name: subject.name });
         ExternalEvent {
-            operation: Operation::lazy(&self.shared, request),
+            operation: DurableOperation::lazy(&self.shared, command),
             subject,
             data: PhantomData,
         }
@@ -53,6 +53,12 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if a name or the data is empty or too long,
+    /// `InvalidPayload` if the data does not encode, and `DeterminismViolation` if the caller
+    /// is not the orchestration itself.
     pub fn send_event<T: Serialize>(
         &self,
         target: impl Into<InstanceId>,
@@ -74,8 +80,8 @@ impl OrchestrationContext {
 #[derive(Debug)]
 #[must_use = "an event is waited for when the future is first polled"]
 pub struct ExternalEvent<T> {
-    operation: Operation,
-    subject: Subject,
+    operation: DurableOperation,
+    subject: PayloadSubject,
     data: PhantomData<fn() -> T>,
 }
 
@@ -84,8 +90,6 @@ impl<T: DeserializeOwned> Future for ExternalEvent<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.operation
-            .poll_settled(cx)
-            .map(|settled| value_of(&this.subject, settled))
+        this.operation.poll_value(&this.subject, cx)
     }
 }

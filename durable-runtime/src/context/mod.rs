@@ -1,14 +1,13 @@
 //! What orchestration code sees: the context and its durable futures.
 
 mod activity;
+mod branch;
 mod child;
 mod continuing;
 mod event;
-mod futures;
 mod patch;
 mod promise;
 mod run;
-mod shared;
 mod state;
 mod timer;
 
@@ -18,17 +17,18 @@ use std::time::{Duration, SystemTime};
 use durable_core::{ExecutionId, InstanceId, Limits, Name, Version};
 use uuid::Uuid;
 
-use crate::payload::Subject;
+use crate::payload::PayloadSubject;
 use crate::random::SeededRandom;
 
+use crate::execution::{Misuse, Shared};
+
 pub use activity::ActivityCall;
+pub use branch::{Branch, IndexedBranch};
 pub use child::SubOrchestration;
 pub use event::ExternalEvent;
 pub use patch::Patched;
 pub use promise::Promise;
 pub use run::Run;
-pub use shared::Misuse;
-pub(crate) use shared::{ContextSettings, Inner, Shared};
 pub use timer::Sleep;
 
 /// The orchestration's access to the outside world, and the only one it may use.
@@ -41,18 +41,38 @@ pub use timer::Sleep;
 /// polled. They can be used with any combinator. Dropping one before its value was
 /// taken cancels what it stands for.
 ///
-/// An unbiased `select!` begins its branches in a random order. What each of them
-/// asks of the context finds its branch again in a replay, with three exceptions,
-/// which need `biased;` or a place before the `select!`: numbers drawn with
-/// [`random`](Self::random) and [`uuid`](Self::uuid), promises, and equal calls in
-/// boxed branches. The crate's own [`select!`](crate::select) has no such exceptions.
+/// # Equal commands
 ///
-/// What else must not be in an orchestration, because it is not the same in a replay:
-/// the system's time, random numbers of other sources, global variables, `tokio::spawn`
-/// and `tokio::time::sleep`, sockets and files. Use [`now`](Self::now),
-/// [`random`](Self::random), [`sleep`](Self::sleep), an [`activity`](Self::activity) or
-/// [`run`](Self::run) instead. In debug builds the runtime replays what it stored and
-/// finds such code while it is being written.
+/// Commands of one poll are concurrent, and a replay finds them again in any order. Two
+/// that are equal, such as two timers of the same length, are told apart by, first to last:
+///
+/// 1. the branch that makes them: [`join!`](crate::join), [`try_join!`](crate::try_join),
+///    [`select!`](crate::select), [`join_all`](crate::join_all) and
+///    [`select_all`](crate::select_all) number their branches, and [`branch`](Self::branch)
+///    names one for combinators of other crates;
+/// 2. the place in the source of the call of the context's method: file, line, column;
+/// 3. the position of the future in the memory of the orchestration;
+/// 4. the order of polls: for futures in boxes, which lie elsewhere.
+///
+/// The first two are the same in every build. The third is the same in every run of one
+/// build, and another compiler may change it: it decides only where equal commands come
+/// from one place in one branch, as when a combinator of another crate waits for a helper
+/// twice. Use this crate's combinators there.
+///
+/// An unbiased `tokio::select!` begins its branches in a random order. What each of them
+/// asks of the context finds its branch again by the order above, with three exceptions,
+/// which need `biased;`, a place before the `select!`, or this crate's
+/// [`select!`](crate::select): numbers drawn with [`random`](Self::random) and
+/// [`uuid`](Self::uuid), promises, which are numbered when they are made, and equal
+/// commands from one place in boxed branches without names.
+///
+/// # What must not be in an orchestration
+///
+/// Whatever is not the same in a replay: the system's time, random numbers of other
+/// sources, global variables, `tokio::spawn` and `tokio::time::sleep`, sockets and files.
+/// Use [`now`](Self::now), [`random`](Self::random), [`sleep`](Self::sleep), an
+/// [`activity`](Self::activity) or [`run`](Self::run) instead. In debug builds the runtime
+/// replays what it stored and finds such code while it is being written.
 ///
 /// ```
 /// use std::time::Duration;
@@ -70,7 +90,7 @@ pub use timer::Sleep;
 ///     };
 ///     if !is_approved {
 ///         ctx.activity(REFUND, &cents).await?;
-///         return Err(Failure::application("refused", "nobody approved"));
+///         return Err(Failure::application("refused", "not approved"));
 ///     }
 ///     Ok(receipt)
 /// }
@@ -150,11 +170,11 @@ impl OrchestrationContext {
         self.draw(SeededRandom::next_u64)
     }
 
-    /// Draws from the stream of this execution. Whoever may not is given something
+    /// Draws from the stream of this execution. A caller that may not draw gets a value
     /// too, but does not move the stream: the execution is stopped for it.
     fn draw<T>(&self, draw: impl FnOnce(&mut SeededRandom) -> T) -> T {
         match self.shared.enter() {
-            Ok(mut inner) => draw(&mut inner.random),
+            Ok(mut state) => draw(&mut state.random),
             Err(_) => draw(&mut self.shared.lock().random.clone()),
         }
     }
@@ -179,7 +199,7 @@ impl OrchestrationContext {
         self.history_len() >= self.shared.settings.continue_as_new_after
     }
 
-    /// Whether somebody asked this orchestration to stop.
+    /// Whether this orchestration was asked to stop.
     ///
     /// What was open at that moment resolves to a failure of kind `Cancelled`, so
     /// `?` unwinds; clean-up code can go on calling activities.
@@ -201,7 +221,7 @@ impl OrchestrationContext {
         self.shared.lock().cursor.cancel_reason().is_some()
     }
 
-    /// Why somebody asked this orchestration to stop.
+    /// Why this orchestration was asked to stop.
     pub fn cancel_reason(&self) -> Option<String> {
         self.shared.lock().cursor.cancel_reason().map(Into::into)
     }
@@ -211,8 +231,12 @@ impl OrchestrationContext {
     }
 
     /// A subject with a checked name.
-    fn subject(&self, what: &'static str, name: Name) -> Result<Subject, durable_core::Failure> {
-        let subject = Subject::new(what, name);
+    fn subject(
+        &self,
+        what: &'static str,
+        name: Name,
+    ) -> Result<PayloadSubject, durable_core::Failure> {
+        let subject = PayloadSubject::new(what, name);
         crate::payload::check_name(self.limits(), &subject)?;
         Ok(subject)
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use durable_core::{Command, Name, Outcome};
 
 use super::{Misuse, OrchestrationContext};
-use crate::future::Operation;
+use crate::execution::DurableOperation;
 
 impl OrchestrationContext {
     /// Whether this execution may take the new path of a change.
@@ -25,17 +25,18 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn patched(&self, patch_id: impl Into<Name>) -> Patched {
-        let request = self
+        let command = self
             .subject("patch", patch_id.into())
             .map(|subject| Command::Patch {
                 patch_id: subject.name,
             });
-        if request.is_err() {
+        if command.is_err() {
             self.shared.lock().misuse.get_or_insert(Misuse::PatchName);
         }
         Patched {
-            operation: Operation::lazy(&self.shared, request),
+            operation: DurableOperation::lazy(&self.shared, command),
         }
     }
 }
@@ -44,7 +45,7 @@ impl OrchestrationContext {
 #[derive(Debug)]
 #[must_use = "the question is asked when the future is first polled"]
 pub struct Patched {
-    operation: Operation,
+    operation: DurableOperation,
 }
 
 impl Future for Patched {
@@ -53,7 +54,7 @@ impl Future for Patched {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         let this = self.get_mut();
         this.operation
-            .poll_settled(cx)
-            .map(|settled| settled.outcome == Outcome::Patched(true))
+            .poll_outcome(cx)
+            .map(|outcome| outcome == Outcome::Patched(true))
     }
 }

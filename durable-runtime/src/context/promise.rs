@@ -9,32 +9,37 @@ use durable_core::{Failure, Name, OneWayCommand, Payload, PromiseToken};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::activity::value_of;
 use super::{Misuse, OrchestrationContext};
-use crate::future::Operation;
-use crate::payload::{self, Subject};
+use crate::execution::DurableOperation;
+use crate::payload::{self, PayloadSubject};
 
 impl OrchestrationContext {
-    /// Creates a promise that somebody resolves or rejects through its token.
+    /// Creates a promise that a client or another instance resolves or rejects through its
+    /// token.
     ///
     /// ```
     /// # use durable_runtime::{Failure, OrchestrationContext};
     /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
     /// let answer = ctx.promise::<bool>("answer")?;
-    /// ctx.set_custom_status(&answer.token().to_string())?; // for whoever is to answer
+    /// ctx.set_custom_status(&answer.token().to_string())?; // for the one who is to answer
     /// let is_yes = answer.await?;
     /// # let _ = is_yes;
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the name is empty or too long, and
+    /// `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn promise<T>(&self, name: impl Into<Name>) -> Result<Promise<T>, Failure> {
         let subject = self.subject("promise", name.into())?;
-        let mut inner = self.shared.enter().map_err(Misuse::to_failure)?;
-        let (key, token) = inner.cursor.create_promise(subject.name.clone());
-        let slot = inner.futures.add(key);
-        drop(inner);
+        let mut state = self.shared.enter().map_err(Misuse::to_failure)?;
+        let (key, token) = state.cursor.create_promise(subject.name.clone());
+        let slot = state.futures.add(key);
+        drop(state);
         Ok(Promise {
-            operation: Operation::asked(&self.shared, slot),
+            operation: DurableOperation::asked(&self.shared, slot),
             subject,
             token,
             value: PhantomData,
@@ -51,12 +56,17 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` or `LimitExceeded` if the value does not encode or is
+    /// too large, and `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn resolve_promise<T: Serialize + ?Sized>(
         &self,
         token: PromiseToken,
         value: &T,
     ) -> Result<(), Failure> {
-        let subject = Subject::new("promise", Name::from(token.to_string()));
+        let subject = PayloadSubject::new("promise", Name::from(token.to_string()));
         let value = payload::encode(self.limits(), "value", &subject, value)?;
         self.settle_promise(token, Ok(value))
     }
@@ -67,10 +77,15 @@ impl OrchestrationContext {
     /// # use durable_runtime::{Failure, OrchestrationContext, PromiseToken};
     /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
     /// let token: PromiseToken = ctx.external_event("asked").await?;
-    /// ctx.reject_promise(token, Failure::application("refused", "nobody is here"))?;
+    /// ctx.reject_promise(token, Failure::application("refused", "the office is closed"))?;
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the failure is too large, and
+    /// `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn reject_promise(&self, token: PromiseToken, failure: Failure) -> Result<(), Failure> {
         payload::check_failure(self.limits(), &failure)?;
         self.settle_promise(token, Err(failure))
@@ -87,18 +102,18 @@ impl OrchestrationContext {
     }
 }
 
-/// A value that somebody else will provide.
+/// A value that a client or another instance will provide.
 #[derive(Debug)]
 #[must_use = "a promise that is dropped throws its value away"]
 pub struct Promise<T> {
-    operation: Operation,
-    subject: Subject,
+    operation: DurableOperation,
+    subject: PayloadSubject,
     token: PromiseToken,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T> Promise<T> {
-    /// What to give to whoever is to resolve it.
+    /// The token, for the client or instance that is to resolve it.
     pub fn token(&self) -> &PromiseToken {
         &self.token
     }
@@ -109,8 +124,6 @@ impl<T: DeserializeOwned> Future for Promise<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.operation
-            .poll_settled(cx)
-            .map(|settled| value_of(&this.subject, settled))
+        this.operation.poll_value(&this.subject, cx)
     }
 }

@@ -5,15 +5,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Command, Failure, Name, OpKey};
+use durable_core::{Command, Failure, Name, OpPoll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::activity::value_of;
-use super::{OrchestrationContext, Shared};
-use crate::execution::Executing;
-use crate::future::{Operation, Polled, Settled};
-use crate::payload::{self, Subject};
+use super::OrchestrationContext;
+use crate::execution::{DurableOperation, Executing, Shared};
+use crate::payload::{self, PayloadSubject};
 
 impl OrchestrationContext {
     /// Runs a short side effect right here and records what it returned.
@@ -37,17 +35,18 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn run<F, T, E>(&self, name: impl Into<Name>, effect: F) -> Run<F>
     where
         F: Future<Output = Result<T, E>> + Send,
     {
         let name = name.into();
-        let subject = Subject::new("side effect", name.clone());
-        let request = self
+        let subject = PayloadSubject::new("side effect", name.clone());
+        let command = self
             .subject("side effect", name)
             .map(|subject| Command::Run { name: subject.name });
         Run {
-            operation: Operation::lazy(&self.shared, request),
+            operation: DurableOperation::lazy(&self.shared, command),
             subject,
             executing: None,
             effect: Box::pin(effect),
@@ -58,8 +57,8 @@ impl OrchestrationContext {
 /// A recorded side effect.
 #[must_use = "a side effect runs when it is polled"]
 pub struct Run<F> {
-    operation: Operation,
-    subject: Subject,
+    operation: DurableOperation,
+    subject: PayloadSubject,
     executing: Option<Executing>,
     effect: Pin<Box<F>>,
 }
@@ -83,9 +82,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         match this.operation.poll(cx) {
-            Polled::Pending => Poll::Pending,
-            Polled::Settled(settled) => Poll::Ready(value_of(&this.subject, settled)),
-            Polled::Execute(key) => this.execute(key, cx),
+            OpPoll::Pending => Poll::Pending,
+            OpPoll::Ready(outcome) => Poll::Ready(this.operation.value(&this.subject, outcome)),
+            OpPoll::Execute => this.execute(cx),
         }
     }
 }
@@ -96,7 +95,7 @@ where
     T: Serialize + DeserializeOwned,
     E: Into<Failure>,
 {
-    fn execute(&mut self, key: OpKey, cx: &Context<'_>) -> Poll<Result<T, Failure>> {
+    fn execute(&mut self, cx: &Context<'_>) -> Poll<Result<T, Failure>> {
         let shared = self.operation.shared().clone();
         let executing = self
             .executing
@@ -114,9 +113,9 @@ where
             Ok(value) => payload::encode(limits, "result", &self.subject, &value),
             Err(error) => Err(payload::fitting(limits, error.into())),
         };
-        self.operation.complete_run(key, recorded.clone());
+        self.operation.complete_run(recorded.clone());
         // The code sees what it will see in a replay, not what was not recorded of it.
-        Poll::Ready(value_of(&self.subject, Settled::of(recorded)))
+        Poll::Ready(self.operation.value(&self.subject, recorded))
     }
 }
 

@@ -20,6 +20,11 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the key is empty or too long, and
+    /// `InvalidPayload` if the value is not a `T`.
     pub fn state<T: DeserializeOwned>(&self, key: impl Into<Name>) -> Result<Option<T>, Failure> {
         let subject = self.subject("state key", key.into())?;
         let value = self.shared.lock().cursor.state(&subject.name).cloned();
@@ -29,6 +34,12 @@ impl OrchestrationContext {
     }
 
     /// Sets a state key.
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the key or the value is too large,
+    /// `InvalidPayload` if the value does not encode, and `DeterminismViolation` if the caller
+    /// is not the orchestration itself.
     pub fn set_state<T: Serialize + ?Sized>(
         &self,
         key: impl Into<Name>,
@@ -41,6 +52,11 @@ impl OrchestrationContext {
     }
 
     /// Clears a state key.
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `LimitExceeded` if the key is empty or too long, and
+    /// `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn clear_state(&self, key: impl Into<Name>) -> Result<(), Failure> {
         let key = self.subject("state key", key.into())?.name;
         self.shared.emit(OneWayCommand::ClearState { key })
@@ -55,6 +71,11 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` or `LimitExceeded` if the status does not encode or is
+    /// too large, and `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;
@@ -62,6 +83,10 @@ impl OrchestrationContext {
     }
 
     /// What this orchestration last said of itself.
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `InvalidPayload` if the status is not a `T`.
     pub fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = self.shared.lock().cursor.custom_status().cloned();

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use durable_core::{Command, Failure, Outcome};
 
 use super::OrchestrationContext;
-use crate::future::Operation;
+use crate::execution::DurableOperation;
 
 impl OrchestrationContext {
     /// Waits this long, counted from [`now`](Self::now); rounded up to milliseconds.
@@ -24,6 +24,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep(&self, duration: Duration) -> Sleep {
         self.sleep_until_ms(self.now_ms().saturating_add(rounded_up_ms(duration)))
     }
@@ -39,6 +40,7 @@ impl OrchestrationContext {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn sleep_until(&self, time: SystemTime) -> Sleep {
         let since_epoch = time
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -46,9 +48,10 @@ impl OrchestrationContext {
         self.sleep_until_ms(rounded_up_ms(since_epoch))
     }
 
+    #[track_caller]
     fn sleep_until_ms(&self, fire_at_ms: u64) -> Sleep {
         Sleep {
-            operation: Operation::lazy(&self.shared, Ok(Command::Timer { fire_at_ms })),
+            operation: DurableOperation::lazy(&self.shared, Ok(Command::Timer { fire_at_ms })),
         }
     }
 }
@@ -63,7 +66,7 @@ fn rounded_up_ms(duration: Duration) -> u64 {
 #[derive(Debug)]
 #[must_use = "a timer is set when it is first polled"]
 pub struct Sleep {
-    operation: Operation,
+    operation: DurableOperation,
 }
 
 impl Future for Sleep {
@@ -72,8 +75,8 @@ impl Future for Sleep {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.operation
-            .poll_settled(cx)
-            .map(|settled| match settled.outcome {
+            .poll_outcome(cx)
+            .map(|outcome| match outcome {
                 Outcome::Failed(failure) => Err(*failure),
                 _ => Ok(()),
             })

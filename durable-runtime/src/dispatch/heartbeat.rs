@@ -1,4 +1,4 @@
-//! Keeps the session alive, and hears what was cancelled elsewhere.
+//! Keeps the session alive, and learns which activities were cancelled elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,26 +7,25 @@ use durable_core::provider::ProviderError;
 
 use crate::node::Node;
 
-/// However short the bound is, the node does other things too.
-const SHORTEST_BEAT: Duration = Duration::from_millis(1);
+/// The shortest interval between two heartbeats.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Sends heartbeats until the session ends.
 ///
-/// A heartbeat that fails is tried again at the next beat: there are several
-/// within the bound.
+/// A heartbeat that fails is retried after the next interval: there are four within
+/// the session timeout.
 pub(crate) async fn keep_session(node: Arc<Node>) {
-    let beat = (node.options.session_timeout / 4).max(SHORTEST_BEAT);
+    let interval = (node.options.session_timeout / 4).max(MIN_INTERVAL);
     loop {
         tokio::select! {
             biased;
             () = node.ended.cancelled() => return,
-            () = node.clock.sleep(beat) => {}
+            () = tokio::time::sleep(interval) => {}
         }
-        let heartbeat = node.provider.heartbeat(node.session, node.clock.now_ms());
+        let heartbeat = node.provider.heartbeat(node.session);
         match heartbeat.await {
             Ok(report) => {
-                node.saw_store_time(report.now_ms);
-                node.running.cancel(&report.cancelled_work);
+                node.running.cancel(report.cancelled_work);
             }
             Err(error @ ProviderError::SessionLost { .. }) => {
                 tracing::warn!(node = %node.options.node, %error, "the session was lost");

@@ -14,7 +14,7 @@ const BATCH: usize = 256;
 pub(crate) async fn serve_timers(node: Arc<Node>) {
     let mut backoff = Backoff::default();
     while !node.draining.is_cancelled() {
-        let fired = match node.provider.fire_timers(BATCH, node.clock.now_ms()).await {
+        let fired = match node.provider.fire_timers(BATCH).await {
             Ok(fired) => fired,
             Err(error) => {
                 wait::out_error(&node, &mut backoff, &error).await;
@@ -22,7 +22,6 @@ pub(crate) async fn serve_timers(node: Arc<Node>) {
             }
         };
         backoff = Backoff::default();
-        node.saw_store_time(fired.now_ms);
         if fired.fired == BATCH {
             continue;
         }

@@ -11,7 +11,8 @@ use crate::node::Node;
 pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_ms: Option<u64>) {
     let longest = node.options.max_poll_interval;
     let until_due = due_ms.map_or(longest, |due_ms| {
-        node.until(node.hand_backs.courteous(due_ms)).min(longest)
+        node.until(node.missing_code.yield_to_others(due_ms))
+            .min(longest)
     });
     tokio::select! {
         biased;
@@ -21,7 +22,7 @@ pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_
                 out_error(node, &mut Backoff::default(), &error).await;
             }
         }
-        () = node.clock.sleep(until_due) => {}
+        () = tokio::time::sleep(until_due) => {}
     }
 }
 
@@ -73,15 +74,15 @@ pub(super) async fn out_error(node: &Node, backoff: &mut Backoff, error: &Provid
     tokio::select! {
         biased;
         () = node.ended.cancelled() => {}
-        () = node.clock.sleep(backoff.grow()) => {}
+        () = tokio::time::sleep(backoff.grow()) => {}
     }
 }
 
-/// As [`out_error`], for a fetch: if it may have happened, something may be in this
-/// session's hands that nobody knows of, and only the end of the session frees it.
+/// As [`out_error`], for a fetch: if it may have happened, something may be among
+/// the session's leases that no task knows of, and only the end of the session frees it.
 pub(super) async fn out_lost_answer(node: &Node, backoff: &mut Backoff, error: &ProviderError) {
     if matches!(error, ProviderError::Unknown { .. }) {
-        node.doubt();
+        node.mark_session_uncertain();
     }
     out_error(node, backoff, error).await;
 }

@@ -11,20 +11,20 @@ use std::task::{Context, Poll, Waker};
 
 use durable_core::{Ending, EventId, Failure, Payload};
 
+use super::branch;
 use super::silence::silenced;
-use super::{Continuation, Execution, Fault, Rest, panic_message};
-use crate::context::Inner;
+use super::{ContextState, Continuation, Execution, ExecutionFault, Rest, panic_message};
 
 impl Execution {
     /// Runs the step until it comes to rest.
-    pub(crate) fn drive(&mut self) -> Result<Rest, Fault> {
+    pub(crate) fn drive(&mut self) -> Result<Rest, ExecutionFault> {
         self.waker.begin();
         let rest = self.drive_step();
         self.waker.pause();
         rest
     }
 
-    fn drive_step(&mut self) -> Result<Rest, Fault> {
+    fn drive_step(&mut self) -> Result<Rest, ExecutionFault> {
         let mut stall = Stall::default();
         loop {
             if self.shared.lock().cursor.has_ended() {
@@ -38,21 +38,23 @@ impl Execution {
                 self.shared.lock().flush()?;
                 continue;
             }
-            let mut inner = self.shared.lock();
-            stall.note(&inner);
-            let Some(grant) = inner.cursor.grant()? else {
+            let mut state = self.shared.lock();
+            stall.note(&state);
+            let Some(grant) = state.cursor.grant()? else {
                 let (is_running, open) =
-                    (inner.cursor.is_running(), inner.cursor.open_operations());
-                let is_at_end = !inner.cursor.is_replaying();
-                drop(inner);
+                    (state.cursor.is_running(), state.cursor.open_operations());
+                let is_at_end = !state.cursor.is_replaying();
+                drop(state);
                 return match (is_running, open) {
                     (true, _) => Ok(Rest::InRun),
-                    (false, 0) if self.root.is_some() && is_at_end => Err(self.foreigner()),
+                    (false, 0) if self.root.is_some() && is_at_end => {
+                        Err(self.non_durable_waiter())
+                    }
                     _ => Ok(Rest::Quiet),
                 };
             };
-            let waker = inner.futures.take_waker(grant.key);
-            drop(inner);
+            let waker = state.futures.take_waker(grant.key);
+            drop(state);
             if grant.executes {
                 self.permitted = waker;
                 return Ok(Rest::BeforeRun);
@@ -65,20 +67,20 @@ impl Execution {
     /// polled at all. All this is one poll to the cursor, so whatever the branches of
     /// the code set off in each other is concurrent, and what was granted can be
     /// taken in any of these polls.
-    fn poll_until_idle(&mut self, stall: &mut Stall) -> Result<bool, Fault> {
+    fn poll_until_idle(&mut self, stall: &mut Stall) -> Result<bool, ExecutionFault> {
         let before = stall.polls;
         let mut ending = None;
         while ending.is_none() && self.root.is_some() && self.waker.take_woken() {
             if stall.is_hopeless() {
-                return Err(Fault::Restless {
+                return Err(ExecutionFault::Restless {
                     after: self.last_event_id(),
                 });
             }
             stall.polls += 1;
             ending = self.poll_root()?;
         }
-        if self.waker.was_woken_by_foreigner() {
-            return Err(self.foreigner());
+        if self.waker.was_woken_non_durably() {
+            return Err(self.non_durable_waiter());
         }
         let is_polled = stall.polls > before;
         if is_polled {
@@ -90,8 +92,8 @@ impl Execution {
     /// Ends the execution if the root returned, or waits after it asked to go on in
     /// a new one.
     fn finish(&mut self, returned: Option<Ending>) {
-        let mut inner = self.shared.lock();
-        let asked = || inner.ending.take().map(|ending| *ending);
+        let mut state = self.shared.lock();
+        let asked = || state.ending.take().map(|ending| *ending);
         let Some(ending) = returned.or_else(asked) else {
             return;
         };
@@ -101,11 +103,11 @@ impl Execution {
                 version: version.clone(),
             }));
         }
-        inner.cursor.finish(ending);
+        state.cursor.finish(ending);
     }
 
     /// What was appended before a side effect is stored: let it execute.
-    pub(crate) fn go_ahead(&mut self) -> Result<Rest, Fault> {
+    pub(crate) fn go_ahead(&mut self) -> Result<Rest, ExecutionFault> {
         self.waker.begin();
         let waker = self.permitted.take();
         let rest = self.wake(waker).and_then(|()| self.drive_step());
@@ -115,7 +117,7 @@ impl Execution {
 
     /// Wakes a granted future. If that does not wake the root, the future is not
     /// polled, and the grant lapses.
-    fn wake(&self, waker: Option<Waker>) -> Result<(), Fault> {
+    fn wake(&self, waker: Option<Waker>) -> Result<(), ExecutionFault> {
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -126,27 +128,27 @@ impl Execution {
     }
 
     /// Polls the root once; how it returned, if it did.
-    fn poll_root(&mut self) -> Result<Option<Ending>, Fault> {
+    fn poll_root(&mut self) -> Result<Option<Ending>, ExecutionFault> {
         let Some(root) = self.root.as_mut() else {
             return Ok(None);
         };
-        let mut inner = self.shared.lock();
-        inner.polling = Some(std::thread::current().id());
-        let tracing = Tracing::of(&inner);
-        drop(inner);
+        let mut state = self.shared.lock();
+        state.polling = Some(std::thread::current().id());
+        let tracing = Tracing::of(&state);
+        drop(state);
         let waker = Waker::from(Arc::clone(&self.waker));
         let polled = tracing.scope(|| {
             std::panic::catch_unwind(AssertUnwindSafe(|| {
-                Pin::new(root).poll(&mut Context::from_waker(&waker))
+                branch::at_root(|| Pin::new(root).poll(&mut Context::from_waker(&waker)))
             }))
         });
-        let mut inner = self.shared.lock();
-        inner.polling = None;
-        let after = inner.cursor.last_event_id();
-        if let Some(misuse) = inner.misuse {
-            return Err(Fault::Misuse { misuse, after });
+        let mut state = self.shared.lock();
+        state.polling = None;
+        let after = state.cursor.last_event_id();
+        if let Some(misuse) = state.misuse {
+            return Err(ExecutionFault::Misuse { misuse, after });
         }
-        drop(inner);
+        drop(state);
         match polled {
             Ok(Poll::Pending) => Ok(None),
             Ok(Poll::Ready(result)) => {
@@ -156,23 +158,23 @@ impl Execution {
             }
             Err(panic) => {
                 let message = panic_message(panic.as_ref());
-                Err(Fault::Panicked { message, after })
+                Err(ExecutionFault::Panicked { message, after })
             }
         }
     }
 
     /// Why something that is not durable is at work.
-    fn foreigner(&self) -> Fault {
-        let inner = self.shared.lock();
-        let after = inner.cursor.last_event_id();
-        match inner.misuse {
-            Some(misuse) => Fault::Misuse { misuse, after },
-            None => Fault::ForeignWait { after },
+    fn non_durable_waiter(&self) -> ExecutionFault {
+        let state = self.shared.lock();
+        let after = state.cursor.last_event_id();
+        match state.misuse {
+            Some(misuse) => ExecutionFault::Misuse { misuse, after },
+            None => ExecutionFault::NonDurableWait { after },
         }
     }
 
     /// Drops the root where it stands. What its parts do in their last moment has
-    /// no effect, and a panic there harms nobody else.
+    /// no effect, and a panic there harms no other instance.
     pub(super) fn drop_root(&mut self, tracing: Tracing) {
         let Some(root) = self.root.take() else {
             return;
@@ -198,8 +200,8 @@ impl Stall {
     /// More polls than any sensible code needs to do something.
     const MOST_POLLS: u32 = 1_000_000;
 
-    fn note(&mut self, inner: &Inner) {
-        let seen = Some((inner.cursor.last_event_id(), inner.taken));
+    fn note(&mut self, state: &ContextState) {
+        let seen = Some((state.cursor.last_event_id(), state.taken));
         if self.seen != seen {
             *self = Self { polls: 0, seen };
         }
@@ -219,8 +221,8 @@ pub(super) enum Tracing {
 }
 
 impl Tracing {
-    fn of(inner: &Inner) -> Self {
-        if inner.is_replaying() {
+    fn of(state: &ContextState) -> Self {
+        if state.is_replaying() {
             Self::Silent
         } else {
             Self::Heard

@@ -6,18 +6,18 @@ use std::fmt;
 use durable_core::provider::ProviderError;
 use durable_core::{CursorError, EventId, Failure, FailureKind, Name, Version};
 
-use crate::coding::PayloadCodecError;
-use crate::context::Misuse;
+use super::Misuse;
+use crate::payload_codec::PayloadCodecError;
 
 /// Why an execution cannot go on.
 #[derive(Debug, Clone)]
-pub(crate) enum Fault {
+pub(crate) enum ExecutionFault {
     /// The code no longer does what its history says, or the history is corrupt.
     Cursor(CursorError),
     /// The code panicked.
     Panicked { message: String, after: EventId },
     /// The code awaits something that is not durable.
-    ForeignWait { after: EventId },
+    NonDurableWait { after: EventId },
     /// The code wakes itself without end.
     Restless { after: EventId },
     /// The context or a durable future was used where it cannot work.
@@ -32,43 +32,43 @@ pub(crate) enum Fault {
     Unreadable(PayloadCodecError),
 }
 
-impl From<CursorError> for Fault {
+impl From<CursorError> for ExecutionFault {
     fn from(error: CursorError) -> Self {
         Self::Cursor(error)
     }
 }
 
-impl From<ProviderError> for Fault {
+impl From<ProviderError> for ExecutionFault {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error)
     }
 }
 
-impl From<PayloadCodecError> for Fault {
+impl From<PayloadCodecError> for ExecutionFault {
     fn from(error: PayloadCodecError) -> Self {
         Self::Unreadable(error)
     }
 }
 
-impl Fault {
+impl ExecutionFault {
     /// The fault as data for the instance's status.
     pub(crate) fn to_failure(&self) -> Failure {
         let kind = match self {
             Self::Cursor(CursorError::Violation(_))
-            | Self::ForeignWait { .. }
+            | Self::NonDurableWait { .. }
             | Self::Restless { .. }
             | Self::Misuse { .. }
             | Self::Diverged { .. } => FailureKind::DeterminismViolation,
             Self::Cursor(_) | Self::Provider(_) => FailureKind::CorruptHistory,
             Self::Panicked { .. } => FailureKind::Panicked,
             Self::NotRegistered { .. } => FailureKind::NotRegistered,
-            Self::Unreadable(_) => FailureKind::InvalidPayload,
+            Self::Unreadable(_) => FailureKind::PayloadCodec,
         };
         Failure::new(kind, self.to_string()).not_retryable()
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ExecutionFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cursor(error) => error.fmt(f),
@@ -84,7 +84,7 @@ impl fmt::Display for Fault {
                     "the orchestration panicked after event {after}: {message}"
                 )
             }
-            Self::ForeignWait { after } => write!(
+            Self::NonDurableWait { after } => write!(
                 f,
                 "after event {after} the orchestration awaits something that is not durable, \
                  such as `tokio::time::sleep`, a socket or a channel to the outside: use the \

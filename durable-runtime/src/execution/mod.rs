@@ -3,8 +3,14 @@
 //! It is synchronous and does no I/O. Live execution, recovery, verification and
 //! the replayer all use it, so they cannot differ.
 
+mod branch;
+mod call_site;
 mod drive;
 mod fault;
+mod futures;
+mod live;
+mod operation;
+mod shared;
 mod silence;
 mod waker;
 
@@ -20,13 +26,20 @@ use durable_core::{
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
 
-use crate::context::{ContextSettings, OrchestrationContext, Shared};
+use crate::context::OrchestrationContext;
 use crate::registry::{CodeFuture, Registry};
 
 use drive::Tracing;
 
-pub(crate) use fault::Fault;
+pub(crate) use branch::{BranchSegment, within};
+pub(crate) use fault::ExecutionFault;
+pub(crate) use live::LiveExecution;
+pub(crate) use operation::DurableOperation;
+pub use shared::Misuse;
+pub(crate) use shared::{ContextSettings, Shared};
 pub(crate) use waker::{Executing, RootWaker};
+
+use shared::ContextState;
 
 /// One execution in memory.
 pub(crate) struct Execution {
@@ -35,7 +48,7 @@ pub(crate) struct Execution {
     root: Option<Unconstrained<CodeFuture>>,
     waker: Arc<RootWaker>,
     identity: Option<Identity>,
-    /// Open children by scheduling event: whom to tell when they are given up.
+    /// Open children by scheduling event: they are cancelled when they are given up.
     children: BTreeMap<EventId, InstanceId>,
     /// An operation that waits for the go-ahead to execute.
     permitted: Option<Waker>,
@@ -77,7 +90,7 @@ pub(crate) enum Rest {
 
 /// How far a replay came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replayed {
+pub(crate) enum ReplayProgress {
     /// More entries are needed, or the word that there are none.
     NeedsHistory,
     /// Everything recorded was replayed; the last step came to rest like this.
@@ -90,10 +103,10 @@ impl Execution {
         execution_id: ExecutionId,
         registry: Arc<Registry>,
         settings: Arc<ContextSettings>,
-        foreign_wakes: Option<UnboundedSender<InstanceId>>,
+        non_durable_wakes: Option<UnboundedSender<InstanceId>>,
     ) -> Self {
         let cursor = Cursor::new(instance.clone(), execution_id);
-        let waker = Arc::new(RootWaker::new(instance, foreign_wakes));
+        let waker = Arc::new(RootWaker::new(instance, non_durable_wakes));
         Self {
             shared: Arc::new(Shared::new(cursor, settings, Arc::clone(&waker))),
             registry,
@@ -144,7 +157,7 @@ impl Execution {
     }
 
     /// Adds a recorded entry to what is to be replayed.
-    pub(crate) fn feed(&mut self, entry: HistoryEntry) -> Result<(), Fault> {
+    pub(crate) fn feed(&mut self, entry: HistoryEntry) -> Result<(), ExecutionFault> {
         self.note_child(&entry.event);
         Ok(self.shared.lock().cursor.feed(entry)?)
     }
@@ -158,21 +171,21 @@ impl Execution {
     ///
     /// A history is stored step by step, so whatever the code does here it has
     /// done before, also after the last recorded event.
-    pub(crate) fn replay(&mut self) -> Result<Replayed, Fault> {
+    pub(crate) fn replay(&mut self) -> Result<ReplayProgress, ExecutionFault> {
         self.shared.lock().replaying = true;
         let replayed = self.replay_steps();
         self.shared.lock().replaying = false;
         replayed
     }
 
-    fn replay_steps(&mut self) -> Result<Replayed, Fault> {
+    fn replay_steps(&mut self) -> Result<ReplayProgress, ExecutionFault> {
         let mut rest = Rest::Quiet;
         loop {
             let advance = self.shared.lock().cursor.advance()?;
             rest = match advance {
-                Advance::NeedsHistory => return Ok(Replayed::NeedsHistory),
-                Advance::Live => return Ok(Replayed::UpToDate(rest)),
-                Advance::Ended => return Ok(Replayed::UpToDate(Rest::Ended)),
+                Advance::NeedsHistory => return Ok(ReplayProgress::NeedsHistory),
+                Advance::Live => return Ok(ReplayProgress::UpToDate(rest)),
+                Advance::Ended => return Ok(ReplayProgress::UpToDate(Rest::Ended)),
                 Advance::Started(event) => {
                     self.start(&event)?;
                     self.drive()?
@@ -180,17 +193,21 @@ impl Execution {
                 Advance::Input => self.drive()?,
             };
             if matches!(rest, Rest::BeforeRun | Rest::InRun) {
-                return Ok(Replayed::UpToDate(rest));
+                return Ok(ReplayProgress::UpToDate(rest));
             }
         }
     }
 
     /// Delivers a new input. If it was accepted, [`drive`](Self::drive) the step.
-    pub(crate) fn deliver(&mut self, event: Event, now_ms: u64) -> Result<Delivery, Fault> {
+    pub(crate) fn deliver(
+        &mut self,
+        event: Event,
+        now_ms: u64,
+    ) -> Result<Delivery, ExecutionFault> {
         if let Event::OrchestrationStarted { name, version, .. } = &event
             && self.registry.orchestration(name, version).is_none()
         {
-            return Err(Fault::NotRegistered {
+            return Err(ExecutionFault::NotRegistered {
                 name: name.clone(),
                 version: version.clone(),
             });
@@ -205,7 +222,7 @@ impl Execution {
         Ok(delivery)
     }
 
-    fn start(&mut self, event: &Event) -> Result<(), Fault> {
+    fn start(&mut self, event: &Event) -> Result<(), ExecutionFault> {
         let Event::OrchestrationStarted {
             name,
             version,
@@ -217,7 +234,7 @@ impl Execution {
             return Ok(());
         };
         let Some(registered) = self.registry.orchestration(name, version) else {
-            return Err(Fault::NotRegistered {
+            return Err(ExecutionFault::NotRegistered {
                 name: name.clone(),
                 version: version.clone(),
             });
@@ -226,10 +243,10 @@ impl Execution {
         let (name, version) = (registered.name.clone(), registered.version.clone());
         let context = OrchestrationContext::new(Arc::clone(&self.shared));
         let root = (registered.code)(context, input.clone());
-        let mut inner = self.shared.lock();
-        inner.version = version.clone();
-        inner.futures.set_root(memory_of(&root));
-        drop(inner);
+        let mut state = self.shared.lock();
+        state.version = version.clone();
+        state.futures.set_root(memory_of(&root));
+        drop(state);
         self.root = Some(tokio::task::unconstrained(root));
         self.identity = Some(Identity {
             name,
@@ -286,7 +303,7 @@ impl Execution {
         }
     }
 
-    /// The children that nobody has heard of yet.
+    /// The children whose results have not come.
     pub(crate) fn take_children(&mut self) -> Vec<(EventId, InstanceId)> {
         std::mem::take(&mut self.children).into_iter().collect()
     }

@@ -1,8 +1,8 @@
-//! The waker of the root future. It tells apart who wakes: the step that is being
-//! driven, the recorded side effect that executes, or something foreign.
+//! The waker of the root future. It tells apart what wakes it: the step that is being
+//! driven, the recorded side effect that executes, or something that is not durable.
 //!
 //! Invariants: a wake-up of the executing side effect is never lost and never
-//! taken for a foreign one; one that comes after the side effect has ended means
+//! taken for a non-durable one; one that comes after the side effect has ended means
 //! nothing, so that the root is polled as often as in a replay.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,15 +17,15 @@ use tokio::sync::mpsc::UnboundedSender;
 #[derive(Debug)]
 pub(crate) struct RootWaker {
     instance: InstanceId,
-    state: Mutex<State>,
+    state: Mutex<WakeState>,
     /// Told when the executing side effect wakes the root.
     run_progress: Notify,
-    /// Told when something foreign wakes the root.
-    foreign_wakes: Option<UnboundedSender<InstanceId>>,
+    /// Told when something that is not durable wakes the root.
+    non_durable_wakes: Option<UnboundedSender<InstanceId>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WakeState {
     /// The root is to be polled.
     woken: bool,
     /// The thread that drives a step right now.
@@ -35,12 +35,12 @@ struct State {
     runs_begun: u64,
     /// The executing side effect is to be polled.
     run_woken: bool,
-    /// Threads on which a side effect is waking whoever polls it, right now.
+    /// Threads on which a side effect is waking the code that polls it, right now.
     waking_for_run: Vec<ThreadId>,
     /// The execution is over or being dropped: what its parts wake means nothing.
     retired: bool,
-    /// Something foreign woke the root.
-    foreign: bool,
+    /// Something that is not durable woke the root.
+    non_durable: bool,
 }
 
 /// Which side effect of an execution.
@@ -50,17 +50,17 @@ struct RunNumber(u64);
 impl RootWaker {
     pub(crate) fn new(
         instance: InstanceId,
-        foreign_wakes: Option<UnboundedSender<InstanceId>>,
+        non_durable_wakes: Option<UnboundedSender<InstanceId>>,
     ) -> Self {
         Self {
             instance,
             state: Mutex::default(),
             run_progress: Notify::new(),
-            foreign_wakes,
+            non_durable_wakes,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WakeState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -97,9 +97,9 @@ impl RootWaker {
         std::mem::take(&mut state.woken) || is_run_woken
     }
 
-    /// Whether something foreign woke the root.
-    pub(crate) fn was_woken_by_foreigner(&self) -> bool {
-        self.state().foreign
+    /// Whether something that is not durable woke the root.
+    pub(crate) fn was_woken_non_durably(&self) -> bool {
+        self.state().non_durable
     }
 
     /// Waits until the executing side effect wakes the root.
@@ -114,19 +114,19 @@ impl RootWaker {
     }
 
     /// Something that is not the orchestration uses its parts.
-    pub(crate) fn report_foreigner(&self) {
-        self.foreign_wake(self.state());
+    pub(crate) fn report_non_durable_use(&self) {
+        self.non_durable_wake(self.state());
     }
 
-    fn foreign_wake(&self, mut state: MutexGuard<'_, State>) {
-        if state.retired || state.foreign {
+    fn non_durable_wake(&self, mut state: MutexGuard<'_, WakeState>) {
+        if state.retired || state.non_durable {
             return;
         }
-        state.foreign = true;
+        state.non_durable = true;
         drop(state);
-        if let Some(foreign_wakes) = &self.foreign_wakes {
-            // Nobody listens any more when the node has shut down.
-            let _ = foreign_wakes.send(self.instance.clone());
+        if let Some(non_durable_wakes) = &self.non_durable_wakes {
+            // The receiver is gone when the node has shut down.
+            let _ = non_durable_wakes.send(self.instance.clone());
         }
     }
 
@@ -163,7 +163,7 @@ impl Wake for RootWaker {
         } else if state.driver == Some(thread) {
             state.woken = true;
         } else {
-            self.foreign_wake(state);
+            self.non_durable_wake(state);
         }
     }
 }
@@ -188,7 +188,7 @@ impl Executing {
         }
     }
 
-    /// What the side effect is to wake: whoever polls it, in its name.
+    /// What the side effect is to wake: the code that polls it, in its name.
     pub(crate) fn waker(&self, polled_by: &Waker) -> Waker {
         Waker::from(Arc::new(RunWaker {
             root: Arc::clone(&self.root),
@@ -208,7 +208,7 @@ impl Drop for Executing {
     }
 }
 
-/// Wakes whoever polls a side effect, in the name of that side effect.
+/// Wakes the code that polls a side effect, in the name of that side effect.
 struct RunWaker {
     root: Arc<RootWaker>,
     run: RunNumber,

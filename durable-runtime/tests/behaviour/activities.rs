@@ -312,10 +312,7 @@ async fn work_that_waited_past_its_total_timeout_is_not_begun() {
         })
         .build()
         .unwrap();
-    let no_activities = RuntimeOptions {
-        queues: vec![Some("elsewhere".into())],
-        ..RuntimeOptions::default()
-    };
+    let no_activities = RuntimeOptions::default().queues([Some("elsewhere")]);
     let first = world.node_with(&orchestrations, no_activities).await;
     let instance = first.client().start(CALL, "call-1", &7).await.unwrap();
     tokio::time::sleep(Duration::from_secs(7)).await;

@@ -88,13 +88,7 @@ async fn an_activity_on_another_node_is_told_with_that_nodes_next_heartbeat() {
     let near = world.node(&registry).await;
     let queues = vec![Some(Name::from("far"))];
     let far = world
-        .node_with(
-            &registry,
-            RuntimeOptions {
-                queues,
-                ..RuntimeOptions::default()
-            },
-        )
+        .node_with(&registry, RuntimeOptions::default().queues(queues))
         .await;
     let instance = near.client().start(CALL, "call-1", &7).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 7);
@@ -176,8 +170,8 @@ async fn the_end_of_the_orchestration_tells_its_activities() {
         world.kinds("call-1", 1).await,
         [
             "OrchestrationStarted",
-            "ActivityScheduled",
             "TimerCreated",
+            "ActivityScheduled",
             "TimerFired",
             "ActivityCancelRequested",
             "OrchestrationCompleted",
@@ -257,10 +251,7 @@ async fn a_panic_that_ends_the_orchestration_tells_its_activities() {
             }
         });
     let (registry, mut told) = reporting(builder, &world);
-    let options = RuntimeOptions {
-        fault_policy: FaultPolicy::Terminate,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().fault_policy(FaultPolicy::Terminate);
     let node = world.node_with(&registry, options).await;
     let instance = node.client().start(CALL, "call-1", &7).await.unwrap();
     instance.wait().await.unwrap_err();

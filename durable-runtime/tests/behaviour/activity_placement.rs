@@ -17,10 +17,7 @@ const SHIP: Activity<u32, String> = Activity::new("ship");
 const ORDER: Orchestration<u32, Vec<String>> = Orchestration::new("order");
 
 fn serving(queue: Option<&str>) -> RuntimeOptions {
-    RuntimeOptions {
-        queues: vec![queue.map(Name::from)],
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default().queues(vec![queue.map(Name::from)])
 }
 
 async fn order(ctx: OrchestrationContext, item: u32) -> Result<Vec<String>, Failure> {
@@ -104,10 +101,7 @@ async fn work_of_a_queue_that_nobody_serves_waits() {
 async fn an_activity_that_a_node_lacks_is_run_by_one_that_has_it() {
     let world = World::new();
     let all = [Some("packers"), Some("shippers")].map(|queue| queue.map(Name::from));
-    let options = RuntimeOptions {
-        queues: all.to_vec(),
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().queues(all.to_vec());
     let part = |builder: durable_runtime::RegistryBuilder| {
         builder.orchestration(ORDER, order).build().unwrap()
     };
@@ -195,10 +189,7 @@ async fn work_that_takes_its_worker_down_again_and_again_is_set_aside() {
     let world = World::new();
     let begun = Arc::new(AtomicU32::new(0));
     let registry = deadly(&begun);
-    let options = || RuntimeOptions {
-        max_crashes: 3,
-        ..RuntimeOptions::default()
-    };
+    let options = || RuntimeOptions::default().max_crashes(3);
     let instance = world.client().start(ORDER, "order-1", &1).await.unwrap();
     for death in 1..=3 {
         let node = world.node_with(&registry, options()).await;
@@ -235,7 +226,7 @@ async fn work_that_takes_its_worker_down_again_and_again_is_set_aside() {
         panic!("it is kept for inspection: {poisoned:?}");
     };
     assert_eq!(kept.item.key.instance, "order-1");
-    assert_eq!(kept.item.command().unwrap().to_string(), "Activity(0)");
+    assert_eq!(kept.item.command().to_string(), "Activity(0)");
     assert_eq!((&*kept.item.name, &*kept.item.input), ("pack", "1"));
     assert_eq!(kept.failure, failure);
 }

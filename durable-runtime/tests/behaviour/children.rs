@@ -346,8 +346,7 @@ async fn a_start_that_the_store_delivers_twice_starts_one_child() {
         },
     };
     child.raise(GO, &()).await.unwrap();
-    let now_ms = crate::world::EPOCH_MS;
-    let _ = world.store.send(vec![answer], now_ms).await.unwrap();
+    let _ = world.store.send(answer).await.unwrap();
     let result = instance.wait().await.unwrap();
     assert!(result == 4 || result == 8);
     stop(node).await;

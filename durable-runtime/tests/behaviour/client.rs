@@ -232,10 +232,7 @@ async fn an_execution_id_is_not_used_again_after_a_purge() {
         .wait()
         .await
         .unwrap();
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10,
-    };
+    let purge = PurgeRequest::new(InstanceFilter::default(), 10);
     assert_eq!(client.purge(&purge).await.unwrap().instances, 1);
     let error = client.instance(ECHO, "e").record().await.unwrap_err();
     assert!(matches!(error, ClientError::NotFound { .. }));
@@ -253,7 +250,7 @@ async fn an_execution_id_is_not_used_again_after_a_purge() {
 async fn bad_names_ids_and_inputs_are_refused_before_anything_is_sent() {
     let world = World::new();
     let store = world.counted();
-    let client = Client::new(Arc::new(store.clone())).with_clock(world.clock);
+    let client = Client::new(store.clone());
     let long = "x".repeat(2_000);
     let huge = "x".repeat(5 * 1024 * 1024);
     let refused = [
@@ -283,7 +280,7 @@ async fn waiting_is_woken_and_does_not_poll() {
     let world = World::new();
     let node = world.node(&registry()).await;
     let store = world.counted();
-    let client = Client::new(Arc::new(store.clone())).with_clock(world.clock);
+    let client = Client::new(store.clone());
     let hold = client.start(HOLD, "h", &1).await.unwrap();
     settle().await;
     let waiting = tokio::spawn({
@@ -364,25 +361,13 @@ async fn instances_are_listed_in_pages_and_by_filter() {
                 .len()
         }
     };
-    let named = InstanceFilter {
-        name: Some("hold".into()),
-        ..Default::default()
-    };
+    let named = InstanceFilter::all().name("hold");
     assert_eq!(count(named).await, 5);
-    let failed = InstanceFilter {
-        statuses: vec![StatusKind::Failed],
-        ..Default::default()
-    };
+    let failed = InstanceFilter::all().statuses([StatusKind::Failed]);
     assert_eq!(count(failed).await, 1);
-    let prefixed = InstanceFilter {
-        id_prefix: Some("echo-1".into()),
-        ..Default::default()
-    };
+    let prefixed = InstanceFilter::all().id_prefix("echo-1");
     assert_eq!(count(prefixed).await, 10);
-    let old = InstanceFilter {
-        updated_before_ms: Some(EPOCH_MS),
-        ..Default::default()
-    };
+    let old = InstanceFilter::all().updated_before_ms(EPOCH_MS);
     assert_eq!(count(old).await, 0);
     stop(node).await;
 }
@@ -404,12 +389,11 @@ async fn only_ended_instances_are_purged_and_within_their_retention_none() {
     }
     let hold = client.start(HOLD, "hold", &1).await.unwrap();
     settle().await;
-    let older_than = |seconds: u64| PurgeRequest {
-        filter: InstanceFilter {
-            updated_before_ms: Some(EPOCH_MS + seconds * 1_000),
-            ..InstanceFilter::default()
-        },
-        max: 2,
+    let older_than = |seconds: u64| {
+        PurgeRequest::new(
+            InstanceFilter::all().updated_before_ms(EPOCH_MS + seconds * 1_000),
+            2,
+        )
     };
     let report = client.purge(&older_than(0)).await.unwrap();
     assert_eq!((report.instances, report.has_more), (0, false));

@@ -328,10 +328,7 @@ async fn the_hint_says_when_it_is_time_to_continue() {
             _ => ctx.continue_as_new(&(round + 1)).await,
         }
     });
-    let options = durable_runtime::RuntimeOptions {
-        continue_as_new_after: 10,
-        ..Default::default()
-    };
+    let options = durable_runtime::RuntimeOptions::default().continue_as_new_after(10);
     let node = world.node_with(&registry, options).await;
     let instance = node.client().start(LOOP, "l", &0).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), [5]);

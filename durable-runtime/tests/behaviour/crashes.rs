@@ -53,9 +53,8 @@ async fn die_at(call: u64, fault: Fault) -> Option<(Vec<HistoryEntry>, u32)> {
         false => Fault::None,
     });
     let instance = world.client().start(FAN, "fan", &4).await.unwrap();
-    let start = durable_runtime::Runtime::shared_builder(Arc::new(dying.clone()), registry.clone())
-        .clock(world.clock)
-        .start();
+    let start =
+        durable_runtime::Runtime::builder(Arc::new(dying.clone()), registry.clone()).start();
     let first = tokio::select! {
         biased;
         node = start => Some(node.unwrap()),
@@ -170,10 +169,10 @@ async fn journeys_survive_nodes_that_crash_again_and_again() {
             journey::start(&client, id).await;
         }
         // Crashes are counted against instances and work, and these have much to do.
-        let options = || RuntimeOptions {
-            max_crashes: 1_000,
-            session_timeout: Duration::from_secs(2),
-            ..RuntimeOptions::default()
+        let options = || {
+            RuntimeOptions::default()
+                .max_crashes(1_000)
+                .session_timeout(Duration::from_secs(2))
         };
         for _ in 0..15 {
             let call = 2 + random.below(40);

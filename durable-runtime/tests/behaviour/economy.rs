@@ -50,10 +50,7 @@ fn registry() -> Registry {
 }
 
 fn options() -> RuntimeOptions {
-    RuntimeOptions {
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default().verify_replay(false)
 }
 
 async fn counted_node(
@@ -162,10 +159,7 @@ async fn a_cached_turn_reads_no_history() {
 #[tokio::test(start_paused = true)]
 async fn the_cache_is_bounded_and_what_it_pushed_out_is_replayed_once() {
     let world = World::new();
-    let options = RuntimeOptions {
-        cached_executions: 2,
-        ..options()
-    };
+    let options = options().cached_executions(2);
     let (node, store) = counted_node(&world, options).await;
     let client = world.client();
     let mut instances = Vec::new();
@@ -192,10 +186,7 @@ async fn the_cache_is_bounded_and_what_it_pushed_out_is_replayed_once() {
 #[tokio::test(start_paused = true)]
 async fn without_a_cache_every_turn_replays() {
     let world = World::new();
-    let options = RuntimeOptions {
-        cached_executions: 0,
-        ..options()
-    };
+    let options = options().cached_executions(0);
     let (node, store) = counted_node(&world, options).await;
     let wait = world.client().start(WAIT, "w", &10).await.unwrap();
     for n in 0..10 {

@@ -19,16 +19,14 @@ const GO: EventName<u32> = EventName::new("go");
 #[tokio::test(start_paused = true)]
 async fn a_node_may_have_no_bounds_at_all() {
     let world = World::new();
-    let options = RuntimeOptions {
-        max_turns: usize::MAX,
-        max_activities: usize::MAX,
-        cached_executions: usize::MAX,
-        max_poll_interval: Duration::MAX,
-        session_timeout: Duration::MAX,
-        max_crashes: u32::MAX,
-        continue_as_new_after: u64::MAX,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_turns(usize::MAX)
+        .max_activities(usize::MAX)
+        .cached_executions(usize::MAX)
+        .max_poll_interval(Duration::MAX)
+        .session_timeout(Duration::MAX)
+        .max_crashes(u32::MAX)
+        .continue_as_new_after(u64::MAX);
     let node = world.node_with(&journey::registry(), options).await;
     let client = node.client();
     journey::start(&client, "j").await;
@@ -41,14 +39,12 @@ async fn a_node_may_have_no_bounds_at_all() {
 #[tokio::test(start_paused = true)]
 async fn a_node_may_be_as_small_as_can_be() {
     let world = World::new();
-    let options = RuntimeOptions {
-        max_turns: 1,
-        max_activities: 1,
-        cached_executions: 1,
-        max_poll_interval: Duration::from_millis(1),
-        continue_as_new_after: 0,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_turns(1)
+        .max_activities(1)
+        .cached_executions(1)
+        .max_poll_interval(Duration::from_millis(1))
+        .continue_as_new_after(0);
     let node = world.node_with(&journey::registry(), options).await;
     let client = node.client();
     for id in ["a", "b", "c"] {
@@ -130,12 +126,11 @@ async fn an_activity_may_stop_its_own_node() {
 #[tokio::test(start_paused = true)]
 async fn a_node_may_run_inside_an_activity_of_another() {
     let world = World::new();
-    let (store, clock) = (world.store.clone(), world.clock);
+    let store = world.store.clone();
     let registry = calls(move |_| {
         let store: Arc<dyn Provider> = store.clone();
         Box::pin(async move {
-            let inner = Runtime::shared_builder(store, journey::registry())
-                .clock(clock)
+            let inner = Runtime::builder(store, journey::registry())
                 .start()
                 .await
                 .unwrap();
@@ -230,10 +225,7 @@ async fn a_join_of_thousands_can_be_dropped_at_once() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().verify_replay(false);
     let node = world.node_with(&registry, options).await;
     let flow = node.client().start(FLOW, "f", &1).await.unwrap();
     settle().await;

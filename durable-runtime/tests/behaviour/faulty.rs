@@ -7,14 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
-    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
-    WorkKey, WorkLease, WorkSettlement,
-};
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
+use durable_core::provider::{HistoryPage, Layer, Layered, Provider, ProviderError};
+use durable_core::{EventId, ExecutionId, InstanceId};
 
 /// What happens to one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,7 +46,7 @@ struct State {
     calls: Mutex<Calls>,
     is_dead: AtomicBool,
     /// The instance whose history does not decode.
-    damaged: Mutex<Option<InstanceId>>,
+    damaged: Arc<Mutex<Option<InstanceId>>>,
     died: tokio::sync::Notify,
 }
 
@@ -67,13 +61,18 @@ impl Faulty {
         store: Arc<dyn Provider>,
         plan: impl FnMut(&'static str, u64) -> Fault + Send + 'static,
     ) -> Self {
-        Self {
+        let damaged = Arc::<Mutex<Option<InstanceId>>>::default();
+        let damaging = Damaging {
             store,
+            damaged: Arc::clone(&damaged),
+        };
+        Self {
+            store: Arc::new(Layered(damaging)),
             state: Arc::new(State {
                 plan: Mutex::new(Box::new(plan)),
                 calls: Mutex::default(),
                 is_dead: AtomicBool::new(false),
-                damaged: Mutex::default(),
+                damaged,
                 died: tokio::sync::Notify::new(),
             }),
         }
@@ -184,152 +183,41 @@ async fn sleep(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-macro_rules! relay {
-    ($self:ident.$method:ident($($argument:expr),*)) => {{
-        let fault = $self.next(stringify!($method));
-        $self.before(fault).await?;
-        let answer = $self.store.$method($($argument),*).await;
-        $self.after(fault).await?;
-        answer
-    }};
+macro_rules! relays {
+    ($( async fn $method:ident(&self $(, $argument:ident: $type:ty)* $(,)?) -> $answer:ty; )*) => {
+        #[async_trait]
+        impl Provider for Faulty {
+            fn now_ms(&self) -> u64 {
+                self.store.now_ms()
+            }
+
+            $(
+                async fn $method(&self $(, $argument: $type)*) -> $answer {
+                    let fault = self.next(stringify!($method));
+                    self.before(fault).await?;
+                    let answer = self.store.$method($($argument),*).await;
+                    self.after(fault).await?;
+                    answer
+                }
+            )*
+        }
+    };
+}
+
+durable_core::provider_methods!(relays);
+
+/// A store with the history of one instance damaged.
+struct Damaging {
+    store: Arc<dyn Provider>,
+    damaged: Arc<Mutex<Option<InstanceId>>>,
 }
 
 #[async_trait]
-impl Provider for Faulty {
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
-        relay!(self.open_session(options, now_ms))
-    }
+impl Layer for Damaging {
+    type Inner = Arc<dyn Provider>;
 
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError> {
-        relay!(self.heartbeat(session, now_ms))
-    }
-
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
-        relay!(self.close_session(session, now_ms))
-    }
-
-    async fn fetch_instances(
-        &self,
-        session: SessionId,
-        max: usize,
-        now_ms: u64,
-    ) -> Result<ReadyInstances, ProviderError> {
-        relay!(self.fetch_instances(session, max, now_ms))
-    }
-
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let fault = self.next("commit");
-        let count = turns.len();
-        let all = |error: ProviderError| vec![Err(error); count];
-        if let Err(error) = self.before(fault).await {
-            return all(error);
-        }
-        let answer = self.store.commit(turns).await;
-        match self.after(fault).await {
-            Ok(()) => answer,
-            Err(error) => all(error),
-        }
-    }
-
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        relay!(self.release(releases, now_ms))
-    }
-
-    async fn fetch_work(
-        &self,
-        session: SessionId,
-        queues: &[Option<Name>],
-        max: usize,
-        now_ms: u64,
-    ) -> Result<WorkBatch, ProviderError> {
-        relay!(self.fetch_work(session, queues, max, now_ms))
-    }
-
-    async fn settle_work(
-        &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        relay!(self.settle_work(settlements, now_ms))
-    }
-
-    async fn heartbeat_work(
-        &self,
-        lease: &WorkLease,
-        details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError> {
-        relay!(self.heartbeat_work(lease, details, now_ms))
-    }
-
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        relay!(self.fire_timers(max, now_ms))
-    }
-
-    async fn start(
-        &self,
-        instance: &InstanceId,
-        message: Message,
-        reuse: IdReuse,
-        now_ms: u64,
-    ) -> Result<StartOutcome, ProviderError> {
-        relay!(self.start(instance, message, reuse, now_ms))
-    }
-
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        relay!(self.send(messages, now_ms))
-    }
-
-    async fn suspend(
-        &self,
-        instance: &InstanceId,
-        reason: Failure,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        relay!(self.suspend(instance, reason, now_ms))
-    }
-
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        relay!(self.resume(instance, now_ms))
-    }
-
-    async fn instance(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<Option<InstanceRecord>, ProviderError> {
-        relay!(self.instance(instance))
-    }
-
-    async fn instances(
-        &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
-        max: usize,
-    ) -> Result<InstancePage, ProviderError> {
-        relay!(self.instances(filter, after, max))
-    }
-
-    async fn executions(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<Vec<ExecutionRecord>, ProviderError> {
-        relay!(self.executions(instance))
+    fn inner(&self) -> &Self::Inner {
+        &self.store
     }
 
     async fn history(
@@ -339,41 +227,11 @@ impl Provider for Faulty {
         after: EventId,
         max: usize,
     ) -> Result<HistoryPage, ProviderError> {
-        if self.state.damaged.lock().unwrap().as_ref() == Some(instance) {
+        if self.damaged.lock().unwrap().as_ref() == Some(instance) {
             return Err(ProviderError::Damaged {
                 reason: format!("event 2 of {instance} does not decode"),
             });
         }
-        relay!(self.history(instance, execution_id, after, max))
-    }
-
-    async fn inbox(
-        &self,
-        instance: &InstanceId,
-        after: InboxSeq,
-        max: usize,
-    ) -> Result<InboxPage, ProviderError> {
-        relay!(self.inbox(instance, after, max))
-    }
-
-    async fn poisoned(
-        &self,
-        after: Option<&WorkKey>,
-        max: usize,
-    ) -> Result<PoisonedPage, ProviderError> {
-        relay!(self.poisoned(after, max))
-    }
-
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        relay!(self.purge(purge, now_ms))
-    }
-
-    async fn wait(
-        &self,
-        session: Option<SessionId>,
-        topic: &WakeTopic,
-        seen: WakeSeq,
-    ) -> Result<WakeSeq, ProviderError> {
-        relay!(self.wait(session, topic, seen))
+        self.store.history(instance, execution_id, after, max).await
     }
 }

@@ -7,6 +7,7 @@ mod activity_placement;
 mod cancelling;
 mod children;
 mod client;
+mod codec_errors;
 mod continuing;
 mod crashes;
 mod economy;

@@ -92,10 +92,7 @@ async fn a_node_that_crashes_is_replaced_when_its_heartbeat_bound_has_passed() {
 async fn many_instances_are_shared_by_two_nodes_and_survive_one_of_them() {
     let world = World::new();
     let log = Log::default();
-    let options = || RuntimeOptions {
-        max_activities: 16,
-        ..RuntimeOptions::default()
-    };
+    let options = || RuntimeOptions::default().max_activities(16);
     let first = world.node_with(&stepping(&log, "first"), options()).await;
     let second = world.node_with(&stepping(&log, "second"), options()).await;
     let client = world.client();
@@ -303,9 +300,7 @@ async fn a_node_stops_in_bounded_time_when_its_store_does_not_answer() {
 async fn a_node_that_cannot_open_a_session_says_so() {
     let world = World::new();
     let cut_off = world.faulty(|_, _| Fault::Unavailable);
-    let start = Runtime::builder(cut_off, Registry::default())
-        .clock(world.clock)
-        .start();
+    let start = Runtime::builder(cut_off, Registry::default()).start();
     let error = start.await.unwrap_err();
     assert!(matches!(error, ProviderError::Unavailable { .. }));
 }
@@ -327,8 +322,7 @@ async fn dropping_a_node_leaves_the_store_as_a_crash_would() {
     let snapshot = world.store.snapshot();
     assert_eq!(snapshot.work.len(), 1);
     // The store notices when it is asked next.
-    let now_ms = crate::world::EPOCH_MS + 3_600_000;
-    let _ = world.store.fire_timers(1, now_ms).await.unwrap();
+    let _ = world.store.fire_timers(1).await.unwrap();
     let snapshot = world.store.snapshot();
     assert!(snapshot.work.values().all(|work| work.crashes == 1));
     assert!(
@@ -397,11 +391,7 @@ async fn concurrency_is_bounded_as_configured() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        max_activities: 3,
-        max_turns: 1,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().max_activities(3).max_turns(1);
     let node = world.node_with(&registry, options).await;
     let client = node.client();
     let mut instances = Vec::new();
@@ -425,14 +415,8 @@ async fn concurrency_is_bounded_as_configured() {
 async fn a_node_can_run_orchestrations_only_or_activities_only() {
     let world = World::new();
     let log = Log::default();
-    let orchestrations = RuntimeOptions {
-        max_activities: 0,
-        ..RuntimeOptions::default()
-    };
-    let activities = RuntimeOptions {
-        max_turns: 0,
-        ..RuntimeOptions::default()
-    };
+    let orchestrations = RuntimeOptions::default().max_activities(0);
+    let activities = RuntimeOptions::default().max_turns(0);
     let thinker = world
         .node_with(&stepping(&log, "thinker"), orchestrations)
         .await;

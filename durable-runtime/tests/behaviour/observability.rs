@@ -40,10 +40,7 @@ fn registry() -> Registry {
 }
 
 fn options() -> RuntimeOptions {
-    RuntimeOptions {
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default().verify_replay(false)
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,7 +190,8 @@ async fn messages_that_mean_nothing_are_dropped_counted_and_acknowledged() {
         message("a child that is an activity", child),
         message("no such promise", promise),
     ];
-    for outcome in world.store.send(messages, EPOCH_MS).await.unwrap() {
+    for message in messages {
+        let outcome = world.store.send(message).await.unwrap();
         assert_eq!(outcome, durable_core::provider::SendOutcome::Accepted);
     }
     settle().await;
@@ -285,14 +283,8 @@ async fn an_activity_that_another_node_scheduled_says_which_call_it_is() {
         )
         .build()
         .unwrap();
-    let only_turns = RuntimeOptions {
-        max_activities: 0,
-        ..options()
-    };
-    let only_activities = RuntimeOptions {
-        max_turns: 0,
-        ..options()
-    };
+    let only_turns = options().max_activities(0);
+    let only_activities = options().max_turns(0);
     let scheduler = world.node_with(&registry, only_turns).await;
     let worker = world.node_with(&registry, only_activities).await;
     let flow = world.client().start(FLOW, "f", &1).await.unwrap();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use durable_core::provider::{InstanceFilter, InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, Limits};
 use durable_runtime::{
@@ -40,10 +41,11 @@ impl Cipher {
     }
 }
 
+#[async_trait]
 impl PayloadCodec for Cipher {
-    fn encode(&self, plain: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+    async fn encode(&self, plain: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
         if self.is_away.load(Ordering::Relaxed) {
-            return Err(PayloadCodecError::new("the key service is away"));
+            return Err(PayloadCodecError::temporary("the key service is away"));
         }
         let nonce = self.next_nonce.fetch_add(1, Ordering::Relaxed);
         let head = [self.key, nonce];
@@ -51,24 +53,20 @@ impl PayloadCodec for Cipher {
         Ok(head.into_iter().chain(body).collect())
     }
 
-    fn decode(&self, coded: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
+    async fn decode(&self, coded: &[u8]) -> Result<Vec<u8>, PayloadCodecError> {
         match coded {
             [key, nonce, body @ ..] if *key == self.key => Ok(body
                 .iter()
                 .map(|byte| byte ^ 0xa5 ^ self.key ^ nonce)
                 .collect()),
-            _ => Err(PayloadCodecError::new("another key")),
+            _ => Err(PayloadCodecError::temporary("another key")),
         }
     }
 }
 
 async fn coded_node(world: &World, registry: &Registry, codec: &Cipher) -> Runtime {
-    let options = RuntimeOptions {
-        cached_executions: 0,
-        ..RuntimeOptions::default()
-    };
-    Runtime::shared_builder(world.store.clone(), registry.clone())
-        .clock(world.clock)
+    let options = RuntimeOptions::default().cached_executions(0);
+    Runtime::builder(world.store.clone(), registry.clone())
         .options(options)
         .payload_codec(codec.clone())
         .start()
@@ -270,7 +268,6 @@ async fn commits_that_are_sent_again_in_another_cipher_are_applied_once() {
         _ => Fault::None,
     });
     let node = Runtime::builder(store, journey::registry())
-        .clock(world.clock)
         .payload_codec(codec.clone())
         .start()
         .await
@@ -293,7 +290,7 @@ async fn a_node_with_another_key_hands_back_what_it_cannot_read() {
     let talk = client.start(TALK, "t", &SECRET.into()).await.unwrap();
     let stranger = coded_node(&world, &registry(), &Cipher::with_key(2)).await;
     settle().await;
-    let unreadable = "invalid payload: what is stored cannot be read on this node: another key: \
+    let unreadable = "payload codec: what is stored cannot be read on this node: another key: \
                       give it the payload codec that wrote it";
     assert_eq!(world.blocked("t").await.as_deref(), Some(unreadable));
     assert_eq!(world.status("t").await.kind(), StatusKind::Pending);

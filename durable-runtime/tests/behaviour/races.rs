@@ -53,14 +53,12 @@ fn registry(ran: &Arc<AtomicU32>) -> Registry {
 }
 
 async fn node(store: &Arc<MemoryProvider>, registry: &Registry) -> Runtime {
-    let options = RuntimeOptions {
-        max_activities: 8,
-        max_turns: 8,
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_activities(8)
+        .max_turns(8)
+        .verify_replay(false);
     let provider: Arc<dyn Provider> = store.clone();
-    Runtime::shared_builder(provider, registry.clone())
+    Runtime::builder(provider, registry.clone())
         .options(options)
         .start()
         .await

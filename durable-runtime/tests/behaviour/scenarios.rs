@@ -42,10 +42,7 @@ fn approvals() -> Registry {
 }
 
 fn slow_heartbeats() -> RuntimeOptions {
-    RuntimeOptions {
-        session_timeout: Duration::from_secs(3600),
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default().session_timeout(Duration::from_secs(3600))
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,10 +114,7 @@ async fn an_eternal_orchestration_loses_no_event_in_ten_thousand_iterations() {
         .orchestration(COUNTER, counter)
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().verify_replay(false);
     let node = world.node_with(&registry, options).await;
     let client = node.client();
     let start = Counter {
@@ -170,11 +164,9 @@ async fn a_thousand_parallel_activities_finish_in_random_order() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        max_activities: 2_000,
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_activities(2_000)
+        .verify_replay(false);
     let node = world.node_with(&registry, options).await;
     let instance = node.client().start(MANY, "m", &1_000).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 999_000);
@@ -209,10 +201,10 @@ async fn a_thousand_parallel_activities_on_two_small_nodes() {
         })
         .build()
         .unwrap();
-    let options = || RuntimeOptions {
-        max_activities: 7,
-        verify_replay: false,
-        ..RuntimeOptions::default()
+    let options = || {
+        RuntimeOptions::default()
+            .max_activities(7)
+            .verify_replay(false)
     };
     let first = world.node_with(&registry, options()).await;
     let second = world.node_with(&registry, options()).await;
@@ -239,11 +231,9 @@ async fn a_thousand_instances_come_and_go_and_leave_nothing_after_a_purge() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        cached_executions: 10,
-        verify_replay: false,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .cached_executions(10)
+        .verify_replay(false);
     let node = world.node_with(&registry, options).await;
     let client = node.client();
     let mut instances = Vec::new();
@@ -261,10 +251,7 @@ async fn a_thousand_instances_come_and_go_and_leave_nothing_after_a_purge() {
     settle().await;
     stop(node).await;
     world.assert_done();
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10_000,
-    };
+    let purge = PurgeRequest::new(InstanceFilter::default(), 10_000);
     assert_eq!(client.purge(&purge).await.unwrap().instances, 1_000);
     let snapshot = world.store.snapshot();
     assert!(snapshot.instances.is_empty() && snapshot.histories.is_empty());

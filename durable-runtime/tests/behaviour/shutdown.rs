@@ -53,8 +53,7 @@ async fn a_session_that_is_lost_while_its_node_stops_ends_the_wait() {
     let stopping = tokio::spawn(node.shutdown(Duration::from_secs(1800)));
     pass(Duration::from_secs(1)).await;
     for session in world.store.snapshot().sessions.into_keys() {
-        let now_ms = durable_runtime::Clock::now_ms(&world.clock);
-        world.store.close_session(session, now_ms).await.unwrap();
+        world.store.close_session(session).await.unwrap();
     }
     stopping.await.unwrap();
     assert!(world.elapsed() < Duration::from_secs(10));
@@ -170,16 +169,13 @@ fn now_and_then(mut random: Random) -> impl FnMut(&'static str, u64) -> Fault {
 /// A node with settings of chance, on a store that fails now and then.
 async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, ProviderError> {
     let store = world.faulty(now_and_then(Random::new(random.next())));
-    let options = RuntimeOptions {
-        max_crashes: 1_000,
-        session_timeout: Duration::from_secs(2),
-        max_turns: 1 + random.below(4) as usize,
-        max_activities: 1 + random.below(4) as usize,
-        cached_executions: random.below(3) as usize,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default()
+        .max_crashes(1_000)
+        .session_timeout(Duration::from_secs(2))
+        .max_turns(1 + random.below(4) as usize)
+        .max_activities(1 + random.below(4) as usize)
+        .cached_executions(random.below(3) as usize);
     Runtime::builder(store, journey::registry())
-        .clock(world.clock)
         .options(options)
         .start()
         .await

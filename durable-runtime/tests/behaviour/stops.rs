@@ -28,10 +28,7 @@ fn with_work(ran: &Arc<AtomicU32>) -> RegistryBuilder {
 }
 
 fn terminating() -> RuntimeOptions {
-    RuntimeOptions {
-        fault_policy: FaultPolicy::Terminate,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default().fault_policy(FaultPolicy::Terminate)
 }
 
 async fn suspension(world: &World, id: &str) -> Failure {
@@ -251,10 +248,7 @@ async fn code_that_is_not_deterministic_is_found_by_verification() {
         })
         .build()
         .unwrap();
-    let options = RuntimeOptions {
-        verify_replay: true,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().verify_replay(true);
     let node = world.node_with(&registry, options).await;
     let _instance = node.client().start(FLOW, "f", &1).await.unwrap();
     settle().await;
@@ -364,10 +358,7 @@ async fn a_foreign_wake_up_while_something_durable_is_open_is_found_too() {
             })
             .build()
             .unwrap();
-        let options = RuntimeOptions {
-            fault_policy: policy,
-            ..RuntimeOptions::default()
-        };
+        let options = RuntimeOptions::default().fault_policy(policy);
         let node = world.node_with(&registry, options).await;
         let instance = node.client().start(FLOW, "f", &1).await.unwrap();
         tokio::time::sleep(Duration::from_secs(10)).await;

@@ -20,10 +20,7 @@ where
     let world = World::new();
     let client = world.client();
     let ids: Vec<String> = (0..5).map(|number| format!("j{number}")).collect();
-    let options = || RuntimeOptions {
-        max_crashes: 1_000,
-        ..RuntimeOptions::default()
-    };
+    let options = || RuntimeOptions::default().max_crashes(1_000);
     let mut running = Vec::new();
     for number in 0..nodes {
         let store = world.counted();

@@ -108,10 +108,7 @@ async fn a_timer_of_thirty_days_takes_no_time() {
         ctx.sleep(DAY * days as u32).await?;
         Ok(days)
     });
-    let options = RuntimeOptions {
-        session_timeout: Duration::from_secs(3600),
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().session_timeout(Duration::from_secs(3600));
     let node = world.node_with(&registry, options).await;
     let instance = node.client().start(WAIT, "wait-1", &30).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), 30);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use durable_core::provider::{InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry};
-use durable_runtime::{Client, Clock, Registry, Runtime, RuntimeOptions, TokioClock};
-use durable_testkit::MemoryProvider;
+use durable_runtime::{Client, Registry, Runtime, RuntimeOptions};
+use durable_testkit::{MemoryProvider, TokioClock};
 
 use crate::faulty::{Fault, Faulty};
 
@@ -16,7 +16,6 @@ pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 /// One store, in virtual time. Use it in tests with `start_paused = true`.
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryProvider>,
-    pub(crate) clock: TokioClock,
 }
 
 impl World {
@@ -26,12 +25,10 @@ impl World {
 
     /// A world for a test that takes at most so long, in virtual time.
     pub(crate) fn lasting(longest: Duration) -> Self {
-        let store = Arc::new(MemoryProvider::new());
+        let clock = TokioClock::starting_at(EPOCH_MS);
+        let store = Arc::new(MemoryProvider::with_clock(clock));
         tokio::spawn(end_a_test_that_hangs(store.clone(), longest));
-        Self {
-            store,
-            clock: TokioClock::starting_at(EPOCH_MS),
-        }
+        Self { store }
     }
 
     /// A client that has nothing but the store.
@@ -41,7 +38,7 @@ impl World {
 
     /// A client of another store, or of one around this one.
     pub(crate) fn client_on(&self, store: Arc<dyn Provider>) -> Client {
-        Client::new(store).with_clock(self.clock)
+        Client::new(store)
     }
 
     /// Starts a node with default options.
@@ -60,8 +57,7 @@ impl World {
         registry: &Registry,
         options: RuntimeOptions,
     ) -> Runtime {
-        Runtime::shared_builder(provider, registry.clone())
-            .clock(self.clock)
+        Runtime::builder(provider, registry.clone())
             .options(options)
             .start()
             .await
@@ -83,7 +79,7 @@ impl World {
 
     /// Virtual time since the beginning.
     pub(crate) fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.clock.now_ms() - EPOCH_MS)
+        Duration::from_millis(self.store.now_ms() - EPOCH_MS)
     }
 
     /// The whole history of an execution, which is checked to be a valid one.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use durable_runtime::{
     ClientError, Failure, FailureKind, FaultPolicy, InstanceStatus, Misuse, Orchestration,
-    OrchestrationContext, Registry, ReplayFailure, RuntimeOptions,
+    OrchestrationContext, Registry, ReplayFailure,
 };
 use futures::FutureExt;
 use tokio::sync::{Notify, oneshot};
@@ -267,10 +267,7 @@ async fn a_fixed_deploy_goes_on_where_the_instance_was_suspended() {
 
 #[tokio::test(start_paused = true)]
 async fn by_policy_it_ends_the_instance() {
-    let options = RuntimeOptions {
-        fault_policy: FaultPolicy::Terminate,
-        ..options()
-    };
+    let options = options().fault_policy(FaultPolicy::Terminate);
     async fn code(ctx: OrchestrationContext, wait: u64) -> Result<Log, Failure> {
         if wait == 0 {
             return pending().await;
@@ -390,7 +387,7 @@ async fn the_replayer_says_the_same() {
     let after = durable_core::EventId::FIRST;
     assert_eq!(
         replay(|_| Box::pin(pending())),
-        ReplayFailure::ForeignWait { after }
+        ReplayFailure::NonDurableWait { after }
     );
     assert_eq!(
         replay(|_| Box::pin(async { panic!("boom") })),

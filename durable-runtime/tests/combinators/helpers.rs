@@ -97,3 +97,39 @@ async fn of_several_that_are_ready_the_first_is_taken_and_none_is_polled_again()
     assert_eq!(join_all(yielding.clone()).await, [0, 1, 2]);
     assert_eq!(select_all(yielding.skip(1)).await, (0, 1));
 }
+
+/// Whatever `tokio::select!` takes, this crate's takes too.
+#[tokio::test]
+async fn select_is_written_as_tokio_writes_it() {
+    let (mut log, mut spent) = (Vec::new(), Box::pin(std::future::ready(3)));
+    for round in 0..4 {
+        select! {
+            value = &mut spent, if round == 3 => log.push(value),
+            Some(value) = async { (round == 0).then_some(0) } => { log.push(value) }
+            (one, _) = std::future::ready((round, ())), if round == 1 => { log.push(one) },
+            () = std::future::pending(), if round > 3 => unreachable!(),
+            else => log.push(2),
+        }
+    }
+    // A temporary lives as long as the branches do.
+    let borrowed = select! { value = std::pin::pin!(std::future::ready(4)) => value };
+    let nothing = select! { else => 5 };
+    log.extend([borrowed, nothing]);
+    assert_eq!(log, [0, 1, 2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn joins_of_none_of_one_and_of_many() {
+    assert_eq!(join!(), ());
+    assert_eq!(join!(async { 1 }), (1,));
+    let tried: Result<_, ()> = try_join!(async { Ok(1) }, async { Ok("two") },);
+    assert_eq!(tried, Ok((1, "two")));
+    let one = std::future::ready;
+    #[rustfmt::skip]
+    let (.., last) = join!(
+        one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7), one(8), one(9),
+        one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7), one(8), one(9),
+        one(0), one(1), one(2), one(3), one(4), one(5), one(6), one(7), one(8), one(39),
+    );
+    assert_eq!(last, 39);
+}

@@ -7,7 +7,9 @@ mod recorder;
 mod scenario;
 mod world;
 
+mod addresses;
 mod between;
+mod branches;
 mod drops;
 mod foreign;
 mod handmade;

@@ -207,13 +207,10 @@ async fn an_output_that_does_not_encode_fails_the_orchestration() {
 
 /// Names of at most 160 bytes, payloads of at most 100.
 fn small() -> RuntimeOptions {
-    RuntimeOptions {
-        limits: Limits {
-            max_name_bytes: 160,
-            max_payload_bytes: 100,
-        },
-        ..options()
-    }
+    options().limits(Limits {
+        max_name_bytes: 160,
+        max_payload_bytes: 100,
+    })
 }
 
 /// Text that takes this many bytes as JSON.
@@ -378,14 +375,7 @@ async fn a_child_whose_derived_id_would_be_too_long_is_refused() {
         max_name_bytes: 80,
         max_payload_bytes: 1_000,
     };
-    let (log, _) = alone(
-        RuntimeOptions {
-            limits,
-            ..options()
-        },
-        code,
-    )
-    .await;
+    let (log, _) = alone(options().limits(limits), code).await;
     assert_eq!(log[0].0, "limit exceeded");
     assert!(
         log[0].1.contains("the name of the instance has 87 bytes"),

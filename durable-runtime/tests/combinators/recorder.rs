@@ -2,12 +2,12 @@
 //! a crash can leave behind.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use durable_core::provider::{CommitOutcome, Provider, ProviderError, TurnCommit};
+use durable_core::provider::{CommitOutcome, Layer, Layered, Provider, ProviderError, TurnCommit};
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
-use durable_testkit::{Layer, Layered, MemoryProvider};
+use durable_testkit::{MemoryProvider, TokioClock};
 
 type Key = (InstanceId, ExecutionId);
 
@@ -15,13 +15,19 @@ type Key = (InstanceId, ExecutionId);
 pub(crate) type Recorder = Layered<Recording>;
 
 /// What stands around the in-memory provider.
-#[derive(Default)]
 pub(crate) struct Recording {
     store: MemoryProvider,
     boundaries: Mutex<BTreeMap<Key, Vec<EventId>>>,
 }
 
 impl Recording {
+    pub(crate) fn new(clock: TokioClock) -> Self {
+        Self {
+            store: MemoryProvider::with_clock(clock),
+            boundaries: Mutex::default(),
+        }
+    }
+
     /// The last event of each commit of an execution, in order.
     pub(crate) fn boundaries(&self, instance: &InstanceId, execution: ExecutionId) -> Vec<EventId> {
         let boundaries = self
@@ -52,18 +58,15 @@ impl Layer for Recording {
         &self.store
     }
 
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let answers = self.store.commit(turns.clone()).await;
-        for (turn, answer) in turns.iter().zip(&answers) {
-            if !matches!(answer, Ok(CommitOutcome::Done(_))) {
-                continue;
-            }
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let outcome = self.store.commit(Arc::clone(&turn)).await?;
+        if matches!(outcome, CommitOutcome::Done(_)) {
             let instance = &turn.lease.instance;
             self.note(instance, turn.execution_id, &turn.events);
             if let Some(next) = &turn.next_execution {
                 self.note(instance, next.execution_id, &next.events);
             }
         }
-        answers
+        Ok(outcome)
     }
 }

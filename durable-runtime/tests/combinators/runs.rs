@@ -433,7 +433,7 @@ async fn wake_ups_from_other_threads_are_neither_lost_nor_foreign() {
         Ok(log)
     }
     let store = Arc::new(MemoryProvider::new());
-    let node = Runtime::shared_builder(store, registry(code))
+    let node = Runtime::builder(store, registry(code))
         .start()
         .await
         .unwrap();

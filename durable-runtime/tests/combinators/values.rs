@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use durable_core::Event;
 use durable_runtime::{
-    Failure, Orchestration, OrchestrationContext, Registry, ReplayFailure, Replayer, RuntimeOptions,
+    Failure, Orchestration, OrchestrationContext, Registry, ReplayFailure, Replayer,
 };
 
 use crate::scenario::{Log, Scenario, WORK, distinct, pause, work};
@@ -135,10 +135,7 @@ async fn replaying_is_said_of_all_that_was_done_before_and_of_nothing_else() {
         say();
         Ok(Log::new())
     }
-    let options = RuntimeOptions {
-        verify_replay: false,
-        ..options()
-    };
+    let options = options().verify_replay(false);
     let mut world = World::with(registry(code), options).await;
     let instance = world.client().start(CODE, "i", &0).await.unwrap();
     instance.wait().await.unwrap();
@@ -184,10 +181,7 @@ async fn a_long_history_says_that_it_is_time_to_continue_as_new() {
         }
         Ok(vec![rounds.to_string()])
     }
-    let options = RuntimeOptions {
-        continue_as_new_after: 20,
-        ..options()
-    };
+    let options = options().continue_as_new_after(20);
     let mut world = World::with(registry(code), options).await;
     let instance = world.client().start(CODE, "i", &0).await.unwrap();
     assert_eq!(instance.wait().await.unwrap(), ["10"]);

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, InstanceStatus, Provider};
+use durable_core::provider::{InstanceFilter, InstanceRecord, InstanceStatus, Layered, Provider};
 use durable_core::{Event, EventId, EventKind, ExecutionId, History, InstanceId};
 use durable_runtime::{
-    Client, InstanceHandle, Registry, ReplayRest, Replayer, Runtime, RuntimeOptions, TokioClock,
+    Client, InstanceHandle, Registry, ReplayRest, Replayer, Runtime, RuntimeOptions,
 };
+use durable_testkit::TokioClock;
 
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Recording};
 
 /// When virtual time begins.
 pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
@@ -18,7 +19,6 @@ pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 /// A store, a node on it and a replayer. Use it in tests with `start_paused`.
 pub(crate) struct World {
     pub(crate) provider: Arc<Recorder>,
-    pub(crate) clock: TokioClock,
     pub(crate) replayer: Replayer,
     registry: Registry,
     options: RuntimeOptions,
@@ -27,20 +27,14 @@ pub(crate) struct World {
 
 /// How a node of a test behaves: everything may run at once.
 pub(crate) fn options() -> RuntimeOptions {
-    RuntimeOptions {
-        max_activities: 10_000,
-        verify_replay: true,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default()
+        .max_activities(10_000)
+        .verify_replay(true)
 }
 
 /// As [`options`], but every turn begins with a replay.
 pub(crate) fn forgetful() -> RuntimeOptions {
-    RuntimeOptions {
-        cached_executions: 1,
-        verify_replay: false,
-        ..options()
-    }
+    options().cached_executions(1).verify_replay(false)
 }
 
 impl World {
@@ -50,8 +44,7 @@ impl World {
 
     pub(crate) async fn with(registry: Registry, options: RuntimeOptions) -> Self {
         let mut world = Self {
-            provider: Arc::new(Recorder::default()),
-            clock: TokioClock::starting_at(EPOCH_MS),
+            provider: Arc::new(Layered(Recording::new(TokioClock::starting_at(EPOCH_MS)))),
             replayer: Replayer::new(registry.clone()).options(&options),
             registry,
             options,
@@ -62,8 +55,7 @@ impl World {
     }
 
     pub(crate) async fn start(&mut self) {
-        let node = Runtime::shared_builder(self.provider.clone(), self.registry.clone())
-            .clock(self.clock)
+        let node = Runtime::builder(self.provider.clone(), self.registry.clone())
             .options(self.options.clone())
             .start()
             .await

@@ -166,7 +166,7 @@ impl HistoryBuilder {
         })
     }
 
-    /// Somebody ends the execution.
+    /// A client ends the execution.
     pub fn terminated(self, reason: impl Into<String>) -> Self {
         let failure = Failure::new(FailureKind::Terminated, reason);
         self.event(|event_id| Event::OrchestrationTerminated { event_id, failure })
@@ -194,6 +194,10 @@ impl HistoryBuilder {
     }
 
     /// The history, if a run can have written it.
+    ///
+    /// # Errors
+    ///
+    /// The first value that did not encode, or why no run can have written these events.
     pub fn build(self) -> Result<History, HistoryBuildError> {
         if let Some(error) = self.error {
             return Err(error);

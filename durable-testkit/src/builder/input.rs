@@ -79,13 +79,13 @@ impl HistoryBuilder {
         })
     }
 
-    /// Somebody raises an event, under an id of its own.
+    /// A client raises an event, under an id of its own.
     pub fn raised<T: Serialize + ?Sized>(self, name: impl Into<Name>, data: &T) -> Self {
         let message_id = format!("message-{}", self.next_event_id());
         self.raised_as(message_id, name, data)
     }
 
-    /// Somebody raises an event under this id.
+    /// A client raises an event under this id.
     pub fn raised_as<T: Serialize + ?Sized>(
         self,
         message_id: impl Into<MessageId>,
@@ -101,7 +101,7 @@ impl HistoryBuilder {
         })
     }
 
-    /// Somebody asks the execution to stop.
+    /// A client asks the execution to stop.
     pub fn cancel_requested(self, reason: impl Into<String>) -> Self {
         let reason = reason.into();
         self.event(|event_id| Event::OrchestrationCancelRequested { event_id, reason })

@@ -5,28 +5,27 @@ use std::pin::Pin;
 
 use super::checks;
 use super::env::Env;
-use super::failure::Checked;
-use super::promise::Promise;
+use super::failure::CheckResult;
+use super::promise::ContractPromise;
 
 /// One named check.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) name: &'static str,
-    pub(super) promise: Promise,
-    pub(super) needs: Needs,
+    pub(super) promise: ContractPromise,
+    pub(super) needs: &'static [Needs],
     pub(super) run: fn(Env) -> CheckFuture,
 }
 
-pub(super) type CheckFuture = Pin<Box<dyn Future<Output = Checked> + Send>>;
+pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
 /// What a check needs besides a fresh store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
-    Nothing,
     /// That the store can be opened again after its provider was dropped, and a
     /// second time beside it.
     OpenAgain,
-    /// That the check sets the store's time.
+    /// That the check moves the store's clock.
     VirtualClock,
     /// That a commit can claim the work of any instance.
     OnePartition,
@@ -34,14 +33,11 @@ pub(super) enum Needs {
 
 /// Makes a [`Check`] of a function, under the function's name.
 macro_rules! check {
-    ($promise:ident, $function:ident) => {
-        check!($promise, $function, needs Nothing)
-    };
-    ($promise:ident, $function:ident, needs $needs:ident) => {
+    ($promise:ident, $function:ident $(, needs $($needs:ident)and+)?) => {
         $crate::conformance::check::Check {
             name: stringify!($function),
-            promise: $crate::conformance::promise::Promise::$promise,
-            needs: $crate::conformance::check::Needs::$needs,
+            promise: $crate::conformance::promise::ContractPromise::$promise,
+            needs: &[$( $( $crate::conformance::check::Needs::$needs ),+ )?],
             run: |env| Box::pin($function(env)),
         }
     };

@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message, OutgoingMessage,
-    PoisonedWork, Provider, ProviderError, SendOutcome, SessionOptions, StartOutcome, WorkKey,
+    Clock, FiredTimers, IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message,
+    OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SendOutcome,
+    SessionOptions, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
-use super::clock::{Clock, Ticker};
-use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
-use super::node::Node;
-use super::store::{Store, Stores};
+use super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
+use super::node::TestNode;
+use super::store::{ConformanceStore, StoreFactory};
+use super::time::{StoreClock, TestTime};
 use crate::message::{comparable, event_message, start_message};
 
 /// Longer than any check takes.
@@ -21,30 +22,30 @@ const LONG_MS: u64 = 24 * 3_600_000;
 
 /// A store that is fresh when the check begins.
 pub(super) struct Env {
-    stores: Stores,
-    store: Store,
+    stores: StoreFactory,
+    store: ConformanceStore,
     provider: Arc<dyn Provider>,
-    pub(super) time: Ticker,
+    pub(super) time: TestTime,
     pub(super) limits: Limits,
-    pub(super) patience: Duration,
+    pub(super) wait_timeout: Duration,
     last_number: AtomicU64,
 }
 
 impl Env {
     pub(super) async fn open(
-        stores: Stores,
-        clock: Clock,
+        stores: StoreFactory,
+        clock: StoreClock,
         limits: Limits,
-        patience: Duration,
+        wait_timeout: Duration,
     ) -> Self {
-        let store = stores();
+        let (store, time) = (stores(), TestTime::new(clock));
         Self {
             stores,
-            provider: store.open().await,
+            provider: store.open(time.given()).await,
             store,
-            time: Ticker::new(clock),
+            time,
             limits,
-            patience,
+            wait_timeout,
             last_number: AtomicU64::new(0),
         }
     }
@@ -52,7 +53,7 @@ impl Env {
     /// The same surroundings with another fresh store.
     pub(super) async fn fresh(&self) -> Self {
         let stores = Arc::clone(&self.stores);
-        Self::open(stores, self.time.clock(), self.limits, self.patience).await
+        Self::open(stores, self.time.clock, self.limits, self.wait_timeout).await
     }
 
     /// The process dies: the provider is dropped as it is, and the store opened
@@ -64,63 +65,81 @@ impl Env {
             provider,
             time,
             limits,
-            patience,
+            wait_timeout,
             last_number,
         } = self;
         drop(provider);
         Self {
             stores,
-            provider: store.open().await,
+            provider: store.open(time.given()).await,
             store,
             time,
             limits,
-            patience,
+            wait_timeout,
             last_number,
         }
     }
 
     /// Another handle on the same store, as another process would have it.
     pub(super) async fn second_handle(&self) -> Arc<dyn Provider> {
-        self.store.open().await
+        self.second_handle_with(self.time.given()).await
+    }
+
+    /// Another handle that goes by another clock, as a process on another machine would
+    /// have it.
+    pub(super) async fn second_handle_with(&self, clock: Arc<dyn Clock>) -> Arc<dyn Provider> {
+        self.store.open(clock).await
     }
 
     pub(super) fn provider(&self) -> &Arc<dyn Provider> {
         &self.provider
     }
 
-    /// What to pass as `now_ms`.
+    /// The store's time, as its handle knows it.
     pub(super) fn now_ms(&self) -> u64 {
-        self.time.now_ms()
+        self.provider.now_ms()
     }
 
-    /// The store's time.
-    pub(super) async fn store_time_ms(&self) -> Checked<u64> {
-        Ok(self.provider.fire_timers(0, self.now_ms()).await?.now_ms)
+    /// A time that the store's clock has reached for sure.
+    pub(super) fn past_ms(&self) -> u64 {
+        self.now_ms() - self.time.skew_ms()
     }
 
     /// A time by the store's clock that soon comes.
-    pub(super) async fn soon_ms(&self) -> Checked<u64> {
-        Ok(self.store_time_ms().await? + self.time.short_ms())
+    pub(super) fn soon_ms(&self) -> u64 {
+        self.now_ms() + self.time.short_ms()
     }
 
     /// A time by the store's clock that does not come while the check runs.
-    pub(super) async fn far_ms(&self) -> Checked<u64> {
-        Ok(self.store_time_ms().await? + LONG_MS / 2)
+    pub(super) fn far_ms(&self) -> u64 {
+        self.now_ms() + LONG_MS / 2
+    }
+
+    /// Whether the store's clock has not reached a time for sure.
+    pub(super) fn is_before(&self, time_ms: u64) -> bool {
+        self.now_ms() + self.time.skew_ms() < time_ms
     }
 
     /// A node whose session lives as long as the check.
-    pub(super) async fn node(&self) -> Checked<Node<'_>> {
+    pub(super) async fn node(&self) -> CheckResult<TestNode<'_>> {
         self.node_on(Arc::clone(&self.provider)).await
     }
 
-    /// A node that dies when [`Ticker::pass_short`] passes without its heartbeat.
-    pub(super) async fn mortal_node(&self) -> Checked<Node<'_>> {
-        let bound_ms = self.time.short_ms();
-        self.open_node(Arc::clone(&self.provider), bound_ms).await
+    /// A node that dies when [`TestTime::pass_short`] passes without its heartbeat.
+    pub(super) async fn mortal_node(&self) -> CheckResult<TestNode<'_>> {
+        self.mortal_node_on(Arc::clone(&self.provider)).await
+    }
+
+    /// The same on another handle.
+    pub(super) async fn mortal_node_on(
+        &self,
+        provider: Arc<dyn Provider>,
+    ) -> CheckResult<TestNode<'_>> {
+        self.open_node(provider, self.time.short_ms()).await
     }
 
     /// A node on another handle, whose session lives as long as the check.
-    pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> Checked<Node<'_>> {
+    pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> CheckResult<TestNode<'_>> {
         self.open_node(provider, LONG_MS).await
     }
 
@@ -128,13 +147,10 @@ impl Env {
         &self,
         provider: Arc<dyn Provider>,
         session_timeout_ms: u64,
-    ) -> Checked<Node<'_>> {
-        let options = SessionOptions {
-            node: "conformance".into(),
-            session_timeout_ms,
-        };
-        let session = provider.open_session(options, self.now_ms()).await?;
-        Ok(Node {
+    ) -> CheckResult<TestNode<'_>> {
+        let options = SessionOptions::new("conformance").session_timeout_ms(session_timeout_ms);
+        let session = provider.open_session(options).await?;
+        Ok(TestNode {
             env: self,
             provider,
             session,
@@ -147,7 +163,7 @@ impl Env {
     }
 
     /// Starts an instance that must not exist.
-    pub(super) async fn start(&self, id: impl Into<InstanceId>) -> Checked<ExecutionId> {
+    pub(super) async fn start(&self, id: impl Into<InstanceId>) -> CheckResult<ExecutionId> {
         let id = id.into();
         let message = start_message(format!("start-{}", self.fresh_number()));
         let outcome = self
@@ -170,13 +186,16 @@ impl Env {
         message: Message,
         reuse: IdReuse,
     ) -> Result<StartOutcome, ProviderError> {
-        let (id, now_ms) = (id.into(), self.now_ms());
-        let outcome = self.provider.start(&id, message, reuse, now_ms).await?;
+        let outcome = self.provider.start(&id.into(), message, reuse).await?;
         Ok(comparable(outcome))
     }
 
     /// Sends an external event with this message id, which must be accepted.
-    pub(super) async fn raise(&self, target: impl Into<InstanceId>, message_id: &str) -> Checked {
+    pub(super) async fn raise(
+        &self,
+        target: impl Into<InstanceId>,
+        message_id: &str,
+    ) -> CheckResult {
         let outcome = self.try_raise(target, message_id).await?;
         ensure_eq(
             "a message to a running instance",
@@ -190,42 +209,45 @@ impl Env {
         &self,
         target: impl Into<InstanceId>,
         message_id: &str,
-    ) -> Checked<SendOutcome> {
-        let mut outcomes = self.send(target, vec![event_message(message_id)]).await?;
-        ensure_eq("answers to one message", outcomes.len(), 1)?;
-        Ok(outcomes.remove(0))
+    ) -> CheckResult<SendOutcome> {
+        Ok(self.send(target, event_message(message_id)).await?)
     }
 
     /// Suspends an instance that must not have ended.
-    pub(super) async fn suspend(&self, id: &str) -> Checked {
-        let (id, now_ms) = (InstanceId::from(id), self.now_ms());
-        let outcome = self.provider.suspend(&id, suspension(), now_ms).await?;
+    pub(super) async fn suspend(&self, id: &str) -> CheckResult {
+        let outcome = self.provider.suspend(&id.into(), suspension()).await?;
         ensure_eq(format!("suspending {id:?}"), outcome, SendOutcome::Accepted)
     }
 
     /// Resumes an instance that must not have ended.
-    pub(super) async fn resume(&self, id: &str) -> Checked {
-        let (id, now_ms) = (InstanceId::from(id), self.now_ms());
-        let outcome = self.provider.resume(&id, now_ms).await?;
+    pub(super) async fn resume(&self, id: &str) -> CheckResult {
+        let outcome = self.provider.resume(&id.into()).await?;
         ensure_eq(format!("resuming {id:?}"), outcome, SendOutcome::Accepted)
     }
 
-    /// Sends messages to one instance in one call.
+    /// Sends a message.
     pub(super) async fn send(
         &self,
         target: impl Into<InstanceId>,
-        messages: Vec<Message>,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        let target = target.into();
-        let messages = messages.into_iter().map(|message| OutgoingMessage {
-            target: target.clone(),
-            message,
-        });
-        self.provider.send(messages.collect(), self.now_ms()).await
+        message: Message,
+    ) -> Result<SendOutcome, ProviderError> {
+        let outgoing = OutgoingMessage::new(target.into(), message);
+        self.provider.send(outgoing).await
+    }
+
+    /// Moves timers that are due.
+    pub(super) async fn fire_timers(&self, max: usize) -> CheckResult<FiredTimers> {
+        Ok(self.provider.fire_timers(max).await?)
+    }
+
+    /// Removes at most so many of all ended instances.
+    pub(super) async fn purge(&self, max: usize) -> CheckResult<PurgeReport> {
+        let all = PurgeRequest::new(InstanceFilter::all(), max);
+        Ok(self.provider.purge(&all).await?)
     }
 
     /// The record of an instance that must exist.
-    pub(super) async fn record(&self, id: &str) -> Checked<InstanceRecord> {
+    pub(super) async fn record(&self, id: &str) -> CheckResult<InstanceRecord> {
         let record = self.provider.instance(&id.into()).await?;
         record.ok_or_else(|| CheckFailure::new(format!("instance {id:?}"), "its record", "none"))
     }
@@ -235,12 +257,15 @@ impl Env {
         &self,
         id: &str,
         execution_id: ExecutionId,
-    ) -> Checked<Vec<HistoryEntry>> {
+    ) -> CheckResult<Vec<HistoryEntry>> {
         self.history_in_pages(id, execution_id, 1_000).await
     }
 
     /// Lists the work that was set aside page by page.
-    pub(super) async fn poisoned_in_pages(&self, page_size: usize) -> Checked<Vec<PoisonedWork>> {
+    pub(super) async fn poisoned_in_pages(
+        &self,
+        page_size: usize,
+    ) -> CheckResult<Vec<PoisonedWork>> {
         let mut listed: Vec<PoisonedWork> = Vec::new();
         let mut after: Option<WorkKey> = None;
         loop {
@@ -265,7 +290,7 @@ impl Env {
         &self,
         id: &str,
         page_size: usize,
-    ) -> Checked<Vec<InboxMessage>> {
+    ) -> CheckResult<Vec<InboxMessage>> {
         let id = InstanceId::from(id);
         let mut messages: Vec<InboxMessage> = Vec::new();
         loop {
@@ -294,7 +319,7 @@ impl Env {
         id: &str,
         execution_id: ExecutionId,
         page_size: usize,
-    ) -> Checked<Vec<HistoryEntry>> {
+    ) -> CheckResult<Vec<HistoryEntry>> {
         let id = InstanceId::from(id);
         let mut entries: Vec<HistoryEntry> = Vec::new();
         loop {
@@ -327,7 +352,7 @@ impl Env {
         &self,
         filter: &InstanceFilter,
         page_size: usize,
-    ) -> Checked<Vec<InstanceId>> {
+    ) -> CheckResult<Vec<InstanceId>> {
         let mut ids = Vec::new();
         let mut after: Option<InstanceId> = None;
         loop {
@@ -354,14 +379,14 @@ impl Env {
     }
 
     /// Waits for something that must come; the time is only the bound.
-    pub(super) async fn within_patience<T>(
+    pub(super) async fn within_timeout<T>(
         &self,
         what: &str,
         future: impl Future<Output = T>,
-    ) -> Checked<T> {
-        let answer = tokio::time::timeout(self.patience, future).await;
+    ) -> CheckResult<T> {
+        let answer = tokio::time::timeout(self.wait_timeout, future).await;
         answer.map_err(|_| {
-            let bound = self.patience;
+            let bound = self.wait_timeout;
             CheckFailure::new(what, "it comes", format!("nothing within {bound:?}"))
         })
     }

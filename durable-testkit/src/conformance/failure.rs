@@ -7,11 +7,11 @@ use std::panic::Location;
 use durable_core::provider::ProviderError;
 
 /// What a check returns.
-pub(super) type Checked<T = ()> = Result<T, CheckFailure>;
+pub(super) type CheckResult<T = ()> = Result<T, CheckFailure>;
 
 /// Why a check failed.
 ///
-/// See the example of [`Report`](crate::Report).
+/// See the example of [`ConformanceReport`](crate::ConformanceReport).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFailure {
     /// What the check looked at.
@@ -39,6 +39,12 @@ impl CheckFailure {
             location: format!("{}:{}", location.file(), location.line()),
         }
     }
+
+    /// The same failure, and what had been done before.
+    pub(super) fn after(mut self, what: impl fmt::Display) -> Self {
+        self.what = format!("{}, after {what}", self.what);
+        self
+    }
 }
 
 impl fmt::Display for CheckFailure {
@@ -65,7 +71,7 @@ pub(super) fn ensure_each_taken_once<T: Ord>(
     what: &str,
     taken: Vec<Result<Vec<T>, CheckFailure>>,
     expected: usize,
-) -> Checked {
+) -> CheckResult {
     let mut distinct = BTreeSet::new();
     let mut twice = 0;
     for of_one_node in taken {
@@ -91,11 +97,22 @@ pub(super) fn ensure_eq<T: PartialEq + Debug>(
     what: impl Into<String>,
     found: T,
     expected: T,
-) -> Checked {
+) -> CheckResult {
     if found == expected {
         return Ok(());
     }
-    Err(CheckFailure::new(what, brief(&expected), brief(&found)))
+    let shown = brief(&expected);
+    let found = told_apart(&shown, brief(&found));
+    Err(CheckFailure::new(what, shown, found))
+}
+
+/// How a value that is another than the expected one is shown. `Debug` shows the length of
+/// a payload only, so both may look the same.
+pub(crate) fn told_apart(expected: &str, found: String) -> String {
+    match found == expected {
+        true => format!("{found} (with another payload of the same length)"),
+        false => found,
+    }
 }
 
 /// Demands that something holds; `found` says what was there instead.
@@ -105,7 +122,7 @@ pub(super) fn ensure(
     what: impl Into<String>,
     expected: impl Into<String>,
     found: impl Debug,
-) -> Checked {
+) -> CheckResult {
     if holds {
         return Ok(());
     }
@@ -120,5 +137,23 @@ fn brief(value: &impl Debug) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use durable_core::Payload;
+
+    use super::*;
+
+    #[test]
+    fn payloads_that_look_the_same_are_told_apart() {
+        let compared = ensure_eq("the input", Payload::from("1"), Payload::from("2"));
+        let failure = compared.unwrap_err();
+        assert_eq!(failure.expected, "Payload(1 bytes)");
+        assert_eq!(
+            failure.found,
+            "Payload(1 bytes) (with another payload of the same length)"
+        );
     }
 }

@@ -3,34 +3,34 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, Committed, Provider, ProviderError, ReadyInstance, ReadyInstances,
-    Release, SessionId, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkResult,
-    WorkSettlement,
+    ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, Provider, ProviderError,
+    ReadyInstance, ReadyInstances, Release, SessionId, SettleOutcome, TurnCommit, WakeSeq,
+    WakeTopic, WorkBatch, WorkItem, WorkKey, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
 
 use super::env::Env;
-use super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 /// More than any check has.
 const MANY: usize = 1_000;
 
 /// A session and the handle that it was opened on.
-pub(super) struct Node<'env> {
+pub(super) struct TestNode<'env> {
     pub(super) env: &'env Env,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) session: SessionId,
 }
 
-impl Node<'_> {
+impl TestNode<'_> {
     /// Takes what is ready now, with all messages of each instance.
-    pub(super) async fn fetch(&self) -> Checked<Vec<ReadyInstance>> {
+    pub(super) async fn fetch(&self) -> CheckResult<Vec<ReadyInstance>> {
         Ok(self.fetch_and_see().await?.0)
     }
 
     /// Takes what is ready now, and says how far it has looked.
-    async fn fetch_and_see(&self) -> Checked<(Vec<ReadyInstance>, WakeSeq)> {
+    async fn fetch_and_see(&self) -> CheckResult<(Vec<ReadyInstance>, WakeSeq)> {
         let mut taken: Vec<ReadyInstance> = Vec::new();
         let mut first_seen = None;
         loop {
@@ -56,21 +56,18 @@ impl Node<'_> {
     }
 
     pub(super) async fn fetch_batch(&self, max: usize) -> Result<ReadyInstances, ProviderError> {
-        let now_ms = self.env.now_ms();
-        self.provider
-            .fetch_instances(self.session, max, now_ms)
-            .await
+        self.provider.fetch_instances(self.session, max).await
     }
 
     /// Takes this instance, which must be ready or become so, and no other.
-    pub(super) async fn take(&self, id: &str) -> Checked<ReadyInstance> {
+    pub(super) async fn take(&self, id: &str) -> CheckResult<ReadyInstance> {
         let mut taken = self.take_all(&[id]).await?;
         Ok(taken.remove(0))
     }
 
     /// Takes these instances, which must be ready or become so, and no others;
     /// they are in the order of `ids`.
-    pub(super) async fn take_all(&self, ids: &[&str]) -> Checked<Vec<ReadyInstance>> {
+    pub(super) async fn take_all(&self, ids: &[&str]) -> CheckResult<Vec<ReadyInstance>> {
         let mut taken: Vec<ReadyInstance> = Vec::new();
         while taken.len() < ids.len() {
             let (fetched, seen) = self.fetch_and_see().await?;
@@ -80,7 +77,7 @@ impl Node<'_> {
                     .provider
                     .wait(Some(self.session), &WakeTopic::Instances, seen);
                 let what = format!("instances {ids:?} to be handed out");
-                self.env.within_patience(&what, wait).await??;
+                self.env.within_timeout(&what, wait).await??;
             }
         }
         let mut in_order = Vec::new();
@@ -100,14 +97,14 @@ impl Node<'_> {
     }
 
     /// Demands that nothing is ready for this node.
-    pub(super) async fn finds_no_instance(&self, why: &str) -> Checked {
+    pub(super) async fn finds_no_instance(&self, why: &str) -> CheckResult {
         let found = self.fetch().await?;
         ensure(found.is_empty(), why, "no instance is handed out", found)
     }
 
     /// An empty turn of an instance that this node was handed.
     pub(super) fn turn(&self, ready: &ReadyInstance) -> TurnBuilder {
-        TurnBuilder::new(ready, self.env.now_ms())
+        TurnBuilder::new(ready, self.provider.now_ms())
     }
 
     /// The first turn of an instance: it takes its messages and begins.
@@ -117,17 +114,11 @@ impl Node<'_> {
 
     /// Commits one turn.
     pub(super) async fn commit(&self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        let mut answers = self.provider.commit(vec![turn]).await;
-        match answers.pop() {
-            Some(answer) if answers.is_empty() => answer,
-            _ => Err(ProviderError::Unknown {
-                reason: "a commit of one turn has another number of answers".into(),
-            }),
-        }
+        self.provider.commit(Arc::new(turn)).await
     }
 
     /// Commits a turn that must be applied.
-    pub(super) async fn commit_done(&self, turn: TurnCommit) -> Checked<Committed> {
+    pub(super) async fn commit_done(&self, turn: TurnCommit) -> CheckResult<Committed> {
         match self.commit(turn).await? {
             CommitOutcome::Done(committed) => Ok(committed),
             other => Err(CheckFailure::new(
@@ -143,7 +134,7 @@ impl Node<'_> {
         &self,
         id: &str,
         turn: impl FnOnce(TurnBuilder) -> TurnBuilder,
-    ) -> Checked<(TurnCommit, Committed)> {
+    ) -> CheckResult<(TurnCommit, Committed)> {
         self.env.start(id).await?;
         let ready = self.take(id).await?;
         let turn = turn(self.first_turn(&ready)).build();
@@ -155,20 +146,18 @@ impl Node<'_> {
         &self,
         queues: &[Option<Name>],
         max: usize,
-    ) -> Checked<WorkBatch> {
-        let now_ms = self.env.now_ms();
-        let work = self.provider.fetch_work(self.session, queues, max, now_ms);
-        Ok(work.await?)
+    ) -> CheckResult<WorkBatch> {
+        Ok(self.provider.fetch_work(self.session, queues, max).await?)
     }
 
     /// Takes the ready work of the default queue.
-    pub(super) async fn fetch_work(&self) -> Checked<Vec<ClaimedWork>> {
+    pub(super) async fn fetch_work(&self) -> CheckResult<Vec<ClaimedWork>> {
         Ok(self.fetch_work_from(&[None], MANY).await?.work)
     }
 
     /// Takes one work item of the default queue, which must be ready or become
     /// so, and no other.
-    pub(super) async fn take_work(&self) -> Checked<ClaimedWork> {
+    pub(super) async fn take_work(&self) -> CheckResult<ClaimedWork> {
         loop {
             let WorkBatch { mut work, seen, .. } = self.fetch_work_from(&[None], MANY).await?;
             if let Some(claimed) = work.pop() {
@@ -178,39 +167,53 @@ impl Node<'_> {
             let topic = WakeTopic::Work(vec![None]);
             let wait = self.provider.wait(Some(self.session), &topic, seen);
             self.env
-                .within_patience("work to be handed out", wait)
+                .within_timeout("work to be handed out", wait)
                 .await??;
         }
     }
 
     /// Demands that no work of the default queue is ready.
-    pub(super) async fn finds_no_work(&self, why: &str) -> Checked {
+    pub(super) async fn finds_no_work(&self, why: &str) -> CheckResult {
         let found = self.fetch_work().await?;
         ensure(found.is_empty(), why, "no work is handed out", found)
     }
 
-    /// Settles one work item; answers whether its lease was held.
-    pub(super) async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> Checked<bool> {
-        let settlement = WorkSettlement {
-            lease: work.lease.clone(),
-            result,
-        };
-        let now_ms = self.env.now_ms();
-        let answers = self.provider.settle_work(vec![settlement], now_ms).await?;
-        ensure_eq("answers to one settlement", answers.len(), 1)?;
-        Ok(answers[0])
+    /// Settles one work item.
+    async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult<SettleOutcome> {
+        let settlement = WorkSettlement::new(work.lease.clone(), result);
+        Ok(self.provider.settle_work(settlement).await?)
     }
 
     /// Settles one work item that this node must hold.
-    pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> Checked {
-        let was_held = self.settle(work, result).await?;
-        ensure_eq("whether the settled work was held", was_held, true)
+    pub(super) async fn settle_held(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult {
+        let outcome = self.settle(work, result).await?;
+        ensure_eq("settling held work", outcome, SettleOutcome::Settled)
+    }
+
+    /// Settles one work item whose lease must be lost, for the reason that `what` says.
+    pub(super) async fn settle_lost(
+        &self,
+        what: impl Into<String>,
+        work: &ClaimedWork,
+        result: WorkResult,
+    ) -> CheckResult {
+        let outcome = self.settle(work, result).await?;
+        ensure_eq(what, outcome, SettleOutcome::LeaseLost)
+    }
+
+    /// Sends a heartbeat of an attempt.
+    pub(super) async fn heartbeat_work(
+        &self,
+        work: &ClaimedWork,
+        details: &str,
+    ) -> CheckResult<HeartbeatOutcome> {
+        let beat = self.provider.heartbeat_work(&work.lease, details.into());
+        Ok(beat.await?)
     }
 
     /// The work that a heartbeat reports as cancelled.
-    pub(super) async fn cancelled_work(&self) -> Checked<Vec<WorkKey>> {
-        let now_ms = self.env.now_ms();
-        let report = self.provider.heartbeat(self.session, now_ms).await?;
+    pub(super) async fn cancelled_work(&self) -> CheckResult<Vec<WorkKey>> {
+        let report = self.provider.heartbeat(self.session).await?;
         Ok(report.cancelled_work)
     }
 
@@ -219,30 +222,24 @@ impl Node<'_> {
         &self,
         ready: &ReadyInstance,
         not_before_ms: Option<u64>,
-    ) -> Checked {
-        let release = Release::new(ready.lease.clone());
-        self.give_back(Release {
-            not_before_ms,
-            ..release
-        })
-        .await
+    ) -> CheckResult {
+        let mut release = Release::new(ready.lease.clone());
+        release.not_before_ms = not_before_ms;
+        self.give_back(release).await
     }
 
     /// Gives an instance back, and says what kept this node from running it.
-    pub(super) async fn give_back(&self, release: Release) -> Checked {
-        let now_ms = self.env.now_ms();
-        Ok(self.provider.release(vec![release], now_ms).await?)
+    pub(super) async fn give_back(&self, release: Release) -> CheckResult {
+        Ok(self.provider.release(vec![release]).await?)
     }
 
-    pub(super) async fn close(&self) -> Checked {
-        let now_ms = self.env.now_ms();
-        Ok(self.provider.close_session(self.session, now_ms).await?)
+    pub(super) async fn close(&self) -> CheckResult {
+        Ok(self.provider.close_session(self.session).await?)
     }
 
     /// Demands that the session has ended.
-    pub(super) async fn is_lost(&self) -> Checked {
-        let now_ms = self.env.now_ms();
-        let answer = self.provider.heartbeat(self.session, now_ms).await;
+    pub(super) async fn is_lost(&self) -> CheckResult {
+        let answer = self.provider.heartbeat(self.session).await;
         let session = self.session;
         ensure_eq(
             "a heartbeat of a session that has ended",
@@ -264,4 +261,16 @@ pub(super) fn message_ids(ready: &ReadyInstance) -> Vec<&str> {
 pub(super) fn instance_ids(ready: &[ReadyInstance]) -> Vec<InstanceId> {
     let leases = ready.iter().map(|ready| &ready.lease);
     leases.map(|lease| lease.instance.clone()).collect()
+}
+
+/// The work that a turn adds, as it must be handed out.
+pub(super) fn work_items(turn: &TurnCommit) -> Vec<WorkItem> {
+    let added = turn.new_work.iter();
+    added.filter_map(|work| turn.work_item(*work)).collect()
+}
+
+/// The keys of the work that a turn adds.
+pub(super) fn work_keys(turn: &TurnCommit) -> Vec<WorkKey> {
+    let items = work_items(turn).into_iter();
+    items.map(|item| item.key).collect()
 }

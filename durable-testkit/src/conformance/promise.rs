@@ -7,14 +7,14 @@ use std::fmt;
 /// rules that stand at its methods.
 ///
 /// ```
-/// use durable_testkit::Promise;
+/// use durable_testkit::ContractPromise;
 ///
-/// assert_eq!(Promise::Inbox.number(), Some(4));
-/// assert_eq!(Promise::Limits.number(), None);
+/// assert_eq!(ContractPromise::Inbox.number(), Some(4));
+/// assert_eq!(ContractPromise::Limits.number(), None);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Promise {
+pub enum ContractPromise {
     /// 1: a commit is all or nothing, and applied once.
     AtomicCommit,
     /// 2: one owner.
@@ -35,13 +35,15 @@ pub enum Promise {
     Finding,
     /// 10: reads can page.
     Paging,
+    /// The store's clock: it never goes back, and records agree with it.
+    Time,
     /// The rules of starting, stopping and removing instances.
     Lifecycle,
     /// What is too large or empty is refused before anything is written.
     Limits,
 }
 
-impl Promise {
+impl ContractPromise {
     /// Its number in the contract.
     pub const fn number(self) -> Option<u8> {
         Some(match self {
@@ -55,7 +57,7 @@ impl Promise {
             Self::Durability => 8,
             Self::Finding => 9,
             Self::Paging => 10,
-            Self::Lifecycle | Self::Limits => return None,
+            Self::Time | Self::Lifecycle | Self::Limits => return None,
         })
     }
 
@@ -71,13 +73,14 @@ impl Promise {
             Self::Durability => "what was acknowledged survives",
             Self::Finding => "what is ready is found without polling",
             Self::Paging => "reads can page",
+            Self::Time => "the store's clock never goes back, and records agree with it",
             Self::Lifecycle => "instances are started, stopped and removed as the methods say",
             Self::Limits => "what is too large is refused before anything is written",
         }
     }
 }
 
-impl fmt::Display for Promise {
+impl fmt::Display for ContractPromise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.number() {
             Some(number) => write!(f, "promise {number}: {}", self.sentence()),

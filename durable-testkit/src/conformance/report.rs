@@ -5,14 +5,14 @@ use std::fmt;
 
 use super::check::Check;
 use super::failure::CheckFailure;
-use super::promise::Promise;
+use super::promise::ContractPromise;
 
 /// The outcome of every check.
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use durable_core::provider::{FiredTimers, Provider, ProviderError};
-/// use durable_testkit::{CheckOutcome, Conformance, Layer, Layered, MemoryProvider};
+/// use durable_core::provider::{FiredTimers, Layer, Layered, Provider, ProviderError};
+/// use durable_testkit::{CheckOutcome, Conformance, MemoryProvider};
 ///
 /// /// A store whose timers never fire.
 /// struct Sleepy(MemoryProvider);
@@ -25,13 +25,14 @@ use super::promise::Promise;
 ///         &self.0
 ///     }
 ///
-///     async fn fire_timers(&self, _: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-///         self.0.fire_timers(0, now_ms).await
+///     async fn fire_timers(&self, _: usize) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(0).await
 ///     }
 /// }
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// let report = Conformance::new(|| async { Layered(Sleepy(MemoryProvider::new())) })
+/// let sleepy = |clock| Layered(Sleepy(MemoryProvider::with_clock(clock)));
+/// let report = Conformance::new(move |clock| async move { sleepy(clock) })
 ///     .only(["a_timer_fires_once_and_says_when_it_was_due"])
 ///     .run()
 ///     .await;
@@ -44,20 +45,20 @@ use super::promise::Promise;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
-pub struct Report {
+pub struct ConformanceReport {
     /// One for each check, in the order in which they ran.
     pub checks: Vec<CheckReport>,
 }
 
 /// The outcome of one check.
 ///
-/// See the example of [`Report`].
+/// See the example of [`ConformanceReport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckReport {
     /// Its name.
     pub name: &'static str,
     /// What it stands for.
-    pub promise: Promise,
+    pub promise: ContractPromise,
     /// How it went.
     pub outcome: CheckOutcome,
 }
@@ -74,7 +75,7 @@ impl CheckReport {
 
 /// How a check went.
 ///
-/// See the example of [`Report`].
+/// See the example of [`ConformanceReport`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
     /// The promise was kept.
@@ -88,7 +89,7 @@ pub enum CheckOutcome {
     },
 }
 
-impl Report {
+impl ConformanceReport {
     /// Whether no check failed.
     pub fn is_ok(&self) -> bool {
         self.failures().next().is_none()
@@ -117,7 +118,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ConformanceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failed = self.failures().count();
         let mut left_out: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -149,13 +150,13 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(outcome: CheckOutcome) -> Report {
+    fn report(outcome: CheckOutcome) -> ConformanceReport {
         let check = CheckReport {
             name: "messages_come_in_order",
-            promise: Promise::Inbox,
+            promise: ContractPromise::Inbox,
             outcome,
         };
-        Report {
+        ConformanceReport {
             checks: vec![check],
         }
     }

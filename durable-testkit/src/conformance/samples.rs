@@ -52,7 +52,8 @@ fn failure() -> Failure {
         .not_retryable()
 }
 
-fn options() -> ActivityOptions {
+/// Options that differ from the defaults in everything.
+pub(crate) fn options() -> ActivityOptions {
     ActivityOptions {
         queue: Some("gpu".into()),
         retry: RetryPolicy {
@@ -324,12 +325,11 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
 pub(crate) fn full_start() -> Message {
     Message {
         message_id: "full-start".into(),
-        body: MessageBody::Start(StartInstance {
-            name: "ship".into(),
-            version: Some("2.0.0".into()),
-            input: "[7]".into(),
-            parent: Some(parent()),
-        }),
+        body: MessageBody::Start(
+            StartInstance::new("ship".into(), "[7]".into())
+                .version("2.0.0".into())
+                .parent(parent()),
+        ),
     }
 }
 

@@ -4,29 +4,33 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use durable_core::provider::Provider;
+use durable_core::provider::{Clock, Provider};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// Opens a store, once or again and again.
+type OpenStore = Arc<dyn Fn(Arc<dyn Clock>) -> BoxFuture<Arc<dyn Provider>> + Send + Sync>;
+
+/// Opens a store, once or again and again, each time with a clock.
 #[derive(Clone)]
-pub(super) struct Store {
-    open: Arc<dyn Fn() -> BoxFuture<Arc<dyn Provider>> + Send + Sync>,
+pub(super) struct ConformanceStore {
+    open: OpenStore,
     /// Whether `open` called again gives the same store.
     pub(super) opens_again: bool,
 }
 
 /// Makes fresh and empty stores.
-pub(super) type Stores = Arc<dyn Fn() -> Store + Send + Sync>;
+pub(super) type StoreFactory = Arc<dyn Fn() -> ConformanceStore + Send + Sync>;
 
-impl Store {
-    pub(super) async fn open(&self) -> Arc<dyn Provider> {
-        (self.open)().await
+impl ConformanceStore {
+    pub(super) async fn open(&self, clock: Arc<dyn Clock>) -> Arc<dyn Provider> {
+        (self.open)(clock).await
     }
 }
 
-/// Stores that can be opened once, by whoever makes them.
-pub(super) fn opened_once<P, Making>(make: impl Fn() -> Making + Send + Sync + 'static) -> Stores
+/// Makes stores that can be opened once.
+pub(super) fn opened_once<P, Making>(
+    make: impl Fn(Arc<dyn Clock>) -> Making + Send + Sync + 'static,
+) -> StoreFactory
 where
     P: Provider,
     Making: Future<Output = P> + Send + 'static,
@@ -34,18 +38,18 @@ where
     let make = Arc::new(make);
     Arc::new(move || {
         let make = Arc::clone(&make);
-        Store {
-            open: Arc::new(move || boxed_provider(make())),
+        ConformanceStore {
+            open: Arc::new(move |clock| boxed_provider(make(clock))),
             opens_again: false,
         }
     })
 }
 
-/// Stores at a place, which can be opened any number of times.
+/// Makes stores at a place, which can be opened any number of times.
 pub(super) fn at_places<Place, P, Opening>(
     place: impl Fn() -> Place + Send + Sync + 'static,
-    open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
-) -> Stores
+    open: impl Fn(Arc<Place>, Arc<dyn Clock>) -> Opening + Send + Sync + 'static,
+) -> StoreFactory
 where
     Place: Send + Sync + 'static,
     P: Provider,
@@ -54,8 +58,8 @@ where
     let open = Arc::new(open);
     Arc::new(move || {
         let (place, open) = (Arc::new(place()), Arc::clone(&open));
-        Store {
-            open: Arc::new(move || boxed_provider(open(Arc::clone(&place)))),
+        ConformanceStore {
+            open: Arc::new(move |clock| boxed_provider(open(Arc::clone(&place), clock))),
             opens_again: true,
         }
     })

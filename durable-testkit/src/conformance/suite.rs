@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::Limits;
-use durable_core::provider::Provider;
+use durable_core::provider::{Clock, Provider};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::check::{self, Check, Needs};
-use super::clock::Clock;
 use super::env::Env;
-use super::failure::{CheckFailure, Checked};
-use super::report::{CheckOutcome, CheckReport, Report};
-use super::store::{self, Stores};
+use super::failure::{CheckFailure, CheckResult};
+use super::report::{CheckOutcome, CheckReport, ConformanceReport};
+use super::store::{self, StoreFactory};
+use super::time::StoreClock;
 
 /// Checks a provider against every promise of the storage contract.
 ///
@@ -26,26 +26,27 @@ use super::store::{self, Stores};
 /// use durable_testkit::{Conformance, MemoryProvider};
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
-/// Conformance::at_places(MemoryProvider::new, |store| async move { (*store).clone() })
-///     .run()
-///     .await
-///     .assert_ok();
+/// let suite = Conformance::at_places(MemoryProvider::new, |store, clock| async move {
+///     store.handle_with_clock(clock)
+/// });
+/// suite.run().await.assert_ok();
 /// # });
 /// ```
 #[must_use = "a suite does nothing until it is run"]
 pub struct Conformance {
-    stores: Stores,
-    clock: Clock,
+    stores: StoreFactory,
+    clock: StoreClock,
     limits: Limits,
-    patience: Duration,
+    wait_timeout: Duration,
     is_partitioned: bool,
     only: Option<Vec<String>>,
 }
 
 impl Conformance {
-    /// A suite over stores that are made, fresh and empty, for one check each.
-    /// Checks that open the same store again are not run.
-    pub fn new<P, Making>(make: impl Fn() -> Making + Send + Sync + 'static) -> Self
+    /// A suite over stores that are made, fresh and empty, for one check each. They go by
+    /// the clock that `make` is given; see [`clock`](Self::clock) for those that have their
+    /// own. Checks that open the same store again are not run.
+    pub fn new<P, Making>(make: impl Fn(Arc<dyn Clock>) -> Making + Send + Sync + 'static) -> Self
     where
         P: Provider,
         Making: Future<Output = P> + Send + 'static,
@@ -54,14 +55,15 @@ impl Conformance {
     }
 
     /// A suite over stores that can be opened again: `place` makes a fresh and
-    /// empty place (a directory, a key prefix), `open` opens the store there.
+    /// empty place (a directory, a key prefix), `open` opens the store there, with the
+    /// clock that it is given.
     ///
     /// - Opened beside an open one, it is what a second process would have.
     /// - Opened after the provider was dropped without closing its sessions, it is
     ///   what a process finds after a crash. Dropping must not tidy up.
     pub fn at_places<Place, P, Opening>(
         place: impl Fn() -> Place + Send + Sync + 'static,
-        open: impl Fn(Arc<Place>) -> Opening + Send + Sync + 'static,
+        open: impl Fn(Arc<Place>, Arc<dyn Clock>) -> Opening + Send + Sync + 'static,
     ) -> Self
     where
         Place: Send + Sync + 'static,
@@ -71,32 +73,33 @@ impl Conformance {
         Self::over(store::at_places(place, open))
     }
 
-    fn over(stores: Stores) -> Self {
+    fn over(stores: StoreFactory) -> Self {
         Self {
             stores,
-            clock: Clock::Virtual,
+            clock: StoreClock::Virtual,
             limits: Limits::default(),
-            patience: Duration::from_secs(10),
+            wait_timeout: Duration::from_secs(10),
             is_partitioned: false,
             only: None,
         }
     }
 
-    /// Whose time the store goes by; the caller's unless said otherwise.
-    pub fn clock(mut self, clock: Clock) -> Self {
+    /// Which clock the stores go by: the one that they are given unless said otherwise.
+    pub fn clock(mut self, clock: StoreClock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The limits that the provider was set up with.
+    /// The limits that the provider was set up with; the defaults unless said otherwise.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long a check waits for something that must come before it fails.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// How long a check waits for something that must come before it fails; 10 seconds
+    /// unless said otherwise.
+    pub fn wait_timeout(mut self, wait_timeout: Duration) -> Self {
+        self.wait_timeout = wait_timeout;
         self
     }
 
@@ -107,7 +110,7 @@ impl Conformance {
         self
     }
 
-    /// Runs only the checks with these names.
+    /// Runs only the checks with these names; all of them unless said otherwise.
     pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.only = Some(names.into_iter().map(Into::into).collect());
         self
@@ -115,10 +118,10 @@ impl Conformance {
 
     /// Runs the checks, each on a fresh store: one after the other, or, where they
     /// spend their time waiting for a clock, a few at once.
-    pub async fn run(self) -> Report {
+    pub async fn run(self) -> ConformanceReport {
         let at_once = match self.clock {
-            Clock::Virtual => 1,
-            Clock::Wall { .. } => 8,
+            StoreClock::Virtual => 1,
+            StoreClock::Wall { .. } => 8,
         };
         let permits = Arc::new(Semaphore::new(at_once));
         let suite = Arc::new(self);
@@ -136,7 +139,7 @@ impl Conformance {
         }
         let mut checks = tasks.join_all().await;
         checks.sort_by_key(|(place, _)| *place);
-        Report {
+        ConformanceReport {
             checks: checks.into_iter().map(|(_, report)| report).collect(),
         }
     }
@@ -146,27 +149,28 @@ impl Conformance {
         only.is_none_or(|names| names.iter().any(|name| name == check.name))
     }
 
-    async fn run_check(&self, check: Check) -> CheckOutcome {
-        match check.needs {
+    /// What keeps a check from being run.
+    fn lack(&self, needs: Needs) -> Option<&'static str> {
+        match needs {
             Needs::OpenAgain if !(self.stores)().opens_again => {
-                return CheckOutcome::NotRun {
-                    reason: "the store cannot be opened again",
-                };
+                Some("the store cannot be opened again")
             }
-            Needs::VirtualClock if self.clock != Clock::Virtual => {
-                return CheckOutcome::NotRun {
-                    reason: "the store has a clock of its own",
-                };
+            Needs::VirtualClock if !self.clock.is_virtual() => {
+                Some("the store has a clock of its own")
             }
             Needs::OnePartition if self.is_partitioned => {
-                return CheckOutcome::NotRun {
-                    reason: "a commit claims work of its own partition only",
-                };
+                Some("a commit claims work of its own partition only")
             }
-            _ => {}
+            Needs::OpenAgain | Needs::VirtualClock | Needs::OnePartition => None,
+        }
+    }
+
+    async fn run_check(&self, check: Check) -> CheckOutcome {
+        if let Some(reason) = check.needs.iter().find_map(|needs| self.lack(*needs)) {
+            return CheckOutcome::NotRun { reason };
         }
         let stores = Arc::clone(&self.stores);
-        let env = Env::open(stores, self.clock, self.limits, self.patience).await;
+        let env = Env::open(stores, self.clock, self.limits, self.wait_timeout).await;
         match self.run_isolated(check, env).await {
             Ok(()) => CheckOutcome::Kept,
             Err(failure) => CheckOutcome::Broken(failure),
@@ -175,11 +179,11 @@ impl Conformance {
 
     /// Runs a check as a task of its own: a provider that panics breaks that check
     /// and no other, and one that hangs is given up.
-    async fn run_isolated(&self, check: Check, env: Env) -> Checked {
+    async fn run_isolated(&self, check: Check, env: Env) -> CheckResult {
         const WAITS_IN_A_CHECK: u32 = 12;
         let task = tokio::spawn((check.run)(env));
         let abort = task.abort_handle();
-        let bound = self.patience * WAITS_IN_A_CHECK;
+        let bound = self.wait_timeout * WAITS_IN_A_CHECK;
         match tokio::time::timeout(bound, task).await {
             Ok(Ok(checked)) => checked,
             Ok(Err(error)) => Err(CheckFailure::new("the check", "an end", error.to_string())),
@@ -200,7 +204,7 @@ impl fmt::Debug for Conformance {
         f.debug_struct("Conformance")
             .field("clock", &self.clock)
             .field("limits", &self.limits)
-            .field("patience", &self.patience)
+            .field("wait_timeout", &self.wait_timeout)
             .field("is_partitioned", &self.is_partitioned)
             .field("only", &self.only)
             .finish_non_exhaustive()

@@ -9,13 +9,17 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::env::Env;
-use super::failure::{CheckFailure, Checked, ensure_eq};
-use super::node::Node;
+use super::failure::{CheckFailure, CheckResult, ensure_eq};
+use super::node::TestNode;
 
-pub(super) type Waiting = JoinHandle<Result<WakeSeq, ProviderError>>;
+pub(super) type PendingWait = JoinHandle<Result<WakeSeq, ProviderError>>;
 
 /// Begins a wait of a session; it has been polled when this returns.
-pub(super) async fn begin_wait(node: &Node<'_>, topic: WakeTopic, seen: WakeSeq) -> Waiting {
+pub(super) async fn begin_wait(
+    node: &TestNode<'_>,
+    topic: WakeTopic,
+    seen: WakeSeq,
+) -> PendingWait {
     begin_wait_of(&node.provider, Some(node.session), topic, seen).await
 }
 
@@ -24,13 +28,13 @@ pub(super) async fn begin_wait_of(
     session: Option<SessionId>,
     topic: WakeTopic,
     seen: WakeSeq,
-) -> Waiting {
+) -> PendingWait {
     let provider = Arc::clone(provider);
     let (begun, has_begun) = oneshot::channel();
     let waiting = tokio::spawn(async move {
         let mut wait = provider.wait(session, &topic, seen);
         let early = poll_fn(|context| Poll::Ready(wait.as_mut().poll(context))).await;
-        // Nobody listens only if the check is over.
+        // The receiver is gone only if the check is over.
         let _ = begun.send(());
         match early {
             Poll::Ready(answer) => answer,
@@ -43,14 +47,14 @@ pub(super) async fn begin_wait_of(
 }
 
 /// Demands that a wait ends.
-pub(super) async fn is_told(env: &Env, what: &str, waiting: Waiting) -> Checked<WakeSeq> {
-    let ended = env.within_patience(what, waiting).await?;
+pub(super) async fn is_told(env: &Env, what: &str, waiting: PendingWait) -> CheckResult<WakeSeq> {
+    let ended = env.within_timeout(what, waiting).await?;
     let answer = ended.map_err(|error| CheckFailure::new(what, "an answer", error.to_string()))?;
     Ok(answer?)
 }
 
 /// How far the node has looked for instances, when there are none.
-pub(super) async fn seen_no_instance(node: &Node<'_>) -> Checked<WakeSeq> {
+pub(super) async fn seen_no_instance(node: &TestNode<'_>) -> CheckResult<WakeSeq> {
     let batch = node.fetch_batch(10).await?;
     ensure_eq("instances that are ready", batch.instances.len(), 0)?;
     Ok(batch.seen)

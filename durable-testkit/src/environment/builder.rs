@@ -6,25 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::Failure;
+use durable_core::provider::Layered;
 use durable_runtime::{
-    ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions, TokioClock,
+    ActivityContext, ActivityRef, Registry, RegistryError, Runtime, RuntimeOptions,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::conductor::{Choices, Chosen, conduct};
 use super::env::TestEnvironment;
 use super::error::EnvironmentError;
 use super::gate::Gate;
-use super::watch::Watch;
-use super::watched::Watched;
-use crate::Layered;
+use super::observed_store::ObservedStore;
+use super::observing_provider::ObservingProvider;
+use super::scheduler::{Choices, Chosen, run_scheduler};
+use crate::TokioClock;
 
-/// When virtual time begins.
-const BEGINNING_MS: u64 = 1_700_000_000_000;
 /// How long an instance is waited for.
-const PATIENCE: Duration = Duration::from_secs(400 * 86_400);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(400 * 86_400);
 /// Virtual months have no heartbeats and no idle looks, so that they take no time.
 const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 
@@ -47,7 +46,7 @@ const A_YEAR: Duration = Duration::from_secs(365 * 86_400);
 ///     .replace_activity_with(CHARGE, |ctx, price| async move {
 ///         Ok(format!("{price} paid as {}", ctx.idempotency_key()))
 ///     })
-///     .patience(Duration::from_secs(60))
+///     .wait_timeout(Duration::from_secs(60))
 ///     .run(async |env| {
 ///         let order = env.start(ORDER, "order-7", &7).await.unwrap();
 ///         assert_eq!(env.wait(&order).await.unwrap(), "7 paid as order-7/1/2");
@@ -60,23 +59,21 @@ pub struct TestEnvironmentBuilder {
     registry: Registry,
     error: Option<RegistryError>,
     options: RuntimeOptions,
-    patience: Duration,
+    wait_timeout: Duration,
     choices: Option<Choices>,
 }
 
 impl TestEnvironmentBuilder {
     pub(super) fn new(registry: Registry) -> Self {
-        let options = RuntimeOptions {
-            session_timeout: A_YEAR,
-            max_poll_interval: A_YEAR,
-            verify_replay: true,
-            ..RuntimeOptions::default()
-        };
+        let options = RuntimeOptions::default()
+            .session_timeout(A_YEAR)
+            .max_poll_interval(A_YEAR)
+            .verify_replay(true);
         Self {
             registry,
             error: None,
             options,
-            patience: PATIENCE,
+            wait_timeout: WAIT_TIMEOUT,
             choices: None,
         }
     }
@@ -118,26 +115,22 @@ impl TestEnvironmentBuilder {
         self
     }
 
-    /// How the node behaves. The heartbeat bound and the longest wait are left as they
-    /// are: a node of an environment dies only when it is told to, and no
+    /// How the node behaves. `session_timeout` and `max_poll_interval` are left as
+    /// they are: a node of an environment dies only when it is told to, and no
     /// notification is lost.
     pub fn options(mut self, options: RuntimeOptions) -> Self {
-        self.options = RuntimeOptions {
-            session_timeout: A_YEAR,
-            max_poll_interval: A_YEAR,
-            ..options
-        };
+        self.options = options.session_timeout(A_YEAR).max_poll_interval(A_YEAR);
         self
     }
 
-    /// How long [`TestEnvironment::wait`] waits, in virtual time.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// How long [`TestEnvironment::wait`] waits, in virtual time. The default is 400 days.
+    pub fn wait_timeout(mut self, wait_timeout: Duration) -> Self {
+        self.wait_timeout = wait_timeout;
         self
     }
 
-    /// Has somebody choose what happens next.
-    pub(super) fn conducted(mut self, choices: Choices) -> Self {
+    /// Has a scheduler choose what happens next.
+    pub(super) fn scheduler(mut self, choices: Choices) -> Self {
         self.choices = Some(choices);
         self
     }
@@ -182,16 +175,24 @@ impl TestEnvironmentBuilder {
 
     /// An environment in the tokio runtime at hand, whose time must be paused:
     /// `#[tokio::test(start_paused = true)]`.
+    ///
+    /// # Errors
+    ///
+    /// [`EnvironmentError::Registry`] if an activity could not be replaced, and
+    /// [`EnvironmentError::Provider`] if the node could not open its session.
     pub async fn build(self) -> Result<TestEnvironment, EnvironmentError> {
         if let Some(error) = self.error {
             return Err(error.into());
         }
-        let clock = TokioClock::starting_at(BEGINNING_MS);
         let (crashes, crashed) = mpsc::unbounded_channel();
         let gate = self.choices.is_some().then(Arc::<Gate>::default);
-        let watched = Arc::new(Watched::new(clock, gate.clone(), crashes));
-        let nodes = Nodes {
-            watched: Arc::clone(&watched),
+        let observed = Arc::new(ObservedStore::new(
+            TokioClock::default(),
+            gate.clone(),
+            crashes,
+        ));
+        let nodes = EnvironmentNodes {
+            observed: Arc::clone(&observed),
             registry: self.registry,
             options: self.options,
         };
@@ -199,9 +200,18 @@ impl TestEnvironmentBuilder {
         let client = first.client();
         let mut tasks = vec![tokio::spawn(nodes.supervise(first, crashed))];
         if let (Some(gate), Some(choices)) = (gate, self.choices) {
-            tasks.push(tokio::spawn(conduct(Arc::clone(&watched), gate, choices)));
+            tasks.push(tokio::spawn(run_scheduler(
+                Arc::clone(&observed),
+                gate,
+                choices,
+            )));
         }
-        Ok(TestEnvironment::new(watched, client, tasks, self.patience))
+        Ok(TestEnvironment::new(
+            observed,
+            client,
+            tasks,
+            self.wait_timeout,
+        ))
     }
 }
 
@@ -213,17 +223,16 @@ fn paused_runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 /// Starts one node after the other on the same store.
-struct Nodes {
-    watched: Arc<Watched>,
+struct EnvironmentNodes {
+    observed: Arc<ObservedStore>,
     registry: Registry,
     options: RuntimeOptions,
 }
 
-impl Nodes {
+impl EnvironmentNodes {
     async fn start(&self) -> Result<Runtime, EnvironmentError> {
-        let store = Layered(Watch::new(Arc::clone(&self.watched)));
+        let store = Layered(ObservingProvider::new(Arc::clone(&self.observed)));
         let node = Runtime::builder(store, self.registry.clone())
-            .clock(self.watched.clock)
             .options(self.options.clone())
             .start()
             .await?;

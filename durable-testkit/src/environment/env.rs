@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, StatusKind};
+use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, Provider, StatusKind};
 use durable_core::{Event, HistoryEntry, InstanceId, Payload};
 use durable_runtime::{
-    ActivityRef, Client, Clock, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
+    ActivityRef, Client, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
 use super::builder::{TestEnvironmentBuilder, cannot};
-use super::conductor::Chosen;
 use super::error::EnvironmentError;
-use super::moment::AtEvent;
-use super::watched::{Accident, Watched, message};
+use super::observed_store::{ObservedStore, TriggeredAction, message};
+use super::scheduler::Chosen;
+use super::trigger::AtEvent;
 use crate::MemoryProvider;
 
 /// A store, a node and virtual time, to test orchestrations in.
@@ -62,10 +62,10 @@ use crate::MemoryProvider;
 /// only to come to an end.
 #[derive(Debug)]
 pub struct TestEnvironment {
-    watched: Arc<Watched>,
+    observed: Arc<ObservedStore>,
     client: Client,
     tasks: Vec<JoinHandle<()>>,
-    patience: Duration,
+    wait_timeout: Duration,
     messages: AtomicU64,
 }
 
@@ -76,16 +76,16 @@ impl TestEnvironment {
     }
 
     pub(super) fn new(
-        watched: Arc<Watched>,
+        observed: Arc<ObservedStore>,
         client: Client,
         tasks: Vec<JoinHandle<()>>,
-        patience: Duration,
+        wait_timeout: Duration,
     ) -> Self {
         Self {
-            watched,
+            observed,
             client,
             tasks,
-            patience,
+            wait_timeout,
             messages: AtomicU64::new(0),
         }
     }
@@ -107,16 +107,23 @@ impl TestEnvironment {
 
     /// The store.
     pub fn store(&self) -> &MemoryProvider {
-        &self.watched.store
+        &self.observed.store
     }
 
     /// The time.
     pub fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_millis(self.watched.clock.now_ms())
+        SystemTime::UNIX_EPOCH + Duration::from_millis(self.observed.store.now_ms())
     }
 
-    /// Waits until an instance has ended; an instance that is suspended, or that
-    /// does not end while the patience lasts, is an error.
+    /// Waits until an instance has ended, and gives its output.
+    ///
+    /// # Errors
+    ///
+    /// - [`EnvironmentError::Suspended`] if the instance is suspended.
+    /// - [`EnvironmentError::Waiting`] if it has not ended within the
+    ///   [timeout](TestEnvironmentBuilder::wait_timeout).
+    /// - [`EnvironmentError::Client`] if it failed, was cancelled or terminated, or if
+    ///   its output does not decode.
     pub async fn wait<O: DeserializeOwned>(
         &self,
         instance: &InstanceHandle<O>,
@@ -125,7 +132,7 @@ impl TestEnvironment {
             let status = record.status.kind();
             status.is_ended() || status == StatusKind::Suspended
         });
-        let Ok(record) = tokio::time::timeout(self.patience, rests).await else {
+        let Ok(record) = tokio::time::timeout(self.wait_timeout, rests).await else {
             let record = instance.record().await?;
             return Err(EnvironmentError::Waiting {
                 instance: instance.id().clone(),
@@ -151,7 +158,7 @@ impl TestEnvironment {
 
     /// Lets everything happen that happens without time passing.
     pub async fn settle(&self) {
-        self.watched.settle().await;
+        self.observed.settle().await;
     }
 
     /// What an activity was called with so far, by whatever instance, in the order
@@ -188,16 +195,16 @@ impl TestEnvironment {
     /// When the timers of an instance that have not fired are due, first ones first.
     pub fn timers(&self, instance: impl Into<InstanceId>) -> Vec<SystemTime> {
         let instance = instance.into();
-        let snapshot = self.watched.store.snapshot();
+        let snapshot = self.observed.store.snapshot();
         let own = snapshot.timers.iter().filter(|t| t.instance == instance);
-        own.map(|timer| SystemTime::UNIX_EPOCH + Duration::from_millis(timer.fire_at_ms))
+        own.map(|timer| SystemTime::UNIX_EPOCH + Duration::from_millis(timer.due_ms))
             .collect()
     }
 
     /// What was recorded of an instance so far, through all of its executions.
     pub fn recorded(&self, instance: impl Into<InstanceId>) -> Vec<HistoryEntry> {
         let instance = instance.into();
-        let state = self.watched.state();
+        let state = self.observed.state();
         let recorded = state.recorded.iter().filter(|r| r.instance == instance);
         recorded.map(|recorded| recorded.entry.clone()).collect()
     }
@@ -206,7 +213,7 @@ impl TestEnvironment {
     /// and for tests that compare a whole history.
     pub fn show(&self, instance: impl Into<InstanceId>) -> String {
         let instance = instance.into();
-        let state = self.watched.state();
+        let state = self.observed.state();
         let mut text = String::new();
         for recorded in state.recorded.iter().filter(|r| r.instance == instance) {
             let (execution, event) = (recorded.execution_id, &recorded.entry.event);
@@ -217,34 +224,39 @@ impl TestEnvironment {
         text
     }
 
-    /// The node dies right after this moment is stored, without learning that it is,
-    /// and another one takes over. It happens once.
-    pub fn crash_after(&self, moment: impl Into<AtEvent>) {
-        self.watched.when(moment.into(), Accident::CrashAfter);
+    /// The node dies right after the event of this trigger is stored, without learning
+    /// that it is, and another one takes over. It happens once.
+    pub fn crash_after(&self, trigger: impl Into<AtEvent>) {
+        self.observed
+            .when(trigger.into(), TriggeredAction::CrashAfter);
     }
 
-    /// The node dies right before this moment is stored, and another one takes over.
-    /// It happens once.
-    pub fn crash_before(&self, moment: impl Into<AtEvent>) {
-        self.watched.when(moment.into(), Accident::CrashBefore);
+    /// The node dies right before the event of this trigger is stored, and another one
+    /// takes over. It happens once.
+    pub fn crash_before(&self, trigger: impl Into<AtEvent>) {
+        self.observed
+            .when(trigger.into(), TriggeredAction::CrashBefore);
     }
 
     /// The node dies now, and another one takes over.
+    ///
+    /// # Errors
+    ///
+    /// [`EnvironmentError::Provider`] if the session of the node could not be closed.
     pub async fn crash(&self) -> Result<(), EnvironmentError> {
-        Ok(self.watched.crash().await?)
+        Ok(self.observed.crash().await?)
     }
 
     /// How many nodes have died.
     pub fn crashes(&self) -> u64 {
-        self.watched.state().crashes
+        self.observed.state().crashes
     }
 
-    /// At this moment an event is raised for the instance in which it comes. It
-    /// happens once. It panics if the data does not encode.
+    /// When the trigger fires, an event is raised for its instance. It happens once. It panics if the data does not encode.
     #[track_caller]
     pub fn raise_when<T: Serialize>(
         &self,
-        moment: impl Into<AtEvent>,
+        trigger: impl Into<AtEvent>,
         event: impl EventRef<T>,
         data: &T,
     ) {
@@ -253,11 +265,15 @@ impl TestEnvironment {
             Err(error) => cannot(&error),
         };
         let name = event.into_name();
-        self.tell_when(moment.into(), MessageBody::ExternalRaised { name, data });
+        self.tell_when(trigger.into(), MessageBody::ExternalRaised { name, data });
     }
 
     /// Raises an event at some time: when, is chosen among everything else by
     /// [`Interleavings`](crate::Interleavings). Without them it is raised at once.
+    ///
+    /// # Errors
+    ///
+    /// [`EnvironmentError::Client`] if the event was raised at once and refused.
     pub async fn raise_sometime<T: Serialize>(
         &self,
         instance: impl Into<InstanceId>,
@@ -265,7 +281,7 @@ impl TestEnvironment {
         data: &T,
     ) -> Result<(), EnvironmentError> {
         let (target, name) = (instance.into(), event.into_name());
-        let Some(gate) = &self.watched.gate else {
+        let Some(gate) = &self.observed.gate else {
             let handle = self.client.instance::<(), ()>("", target);
             return Ok(handle.raise(name, data).await?);
         };
@@ -281,38 +297,37 @@ impl TestEnvironment {
         let message = message(number, body);
         let outgoing = OutgoingMessage { target, message };
         gate.state().keep_event(name, outgoing);
-        self.watched.news.notify_one();
+        self.observed.news.notify_one();
         Ok(())
     }
 
     /// The choices that were made.
     pub(super) fn chosen(&self) -> Vec<Chosen> {
-        self.watched.state().chosen.clone()
+        self.observed.state().chosen.clone()
     }
 
-    /// At this moment the instance in which it comes is asked to stop. It happens
-    /// once.
-    pub fn cancel_when(&self, moment: impl Into<AtEvent>, reason: impl Into<String>) {
+    /// When the trigger fires, its instance is asked to stop. It happens once.
+    pub fn cancel_when(&self, trigger: impl Into<AtEvent>, reason: impl Into<String>) {
         let reason = reason.into();
-        self.tell_when(moment.into(), MessageBody::Cancel { reason });
+        self.tell_when(trigger.into(), MessageBody::Cancel { reason });
     }
 
-    /// The moments that have not come yet: at the end of a test there should be none.
-    pub fn moments_to_come(&self) -> Vec<AtEvent> {
-        let state = self.watched.state();
-        let moments = state.accidents.iter().map(|(moment, _)| moment.clone());
-        moments.collect()
+    /// The triggers that have not fired: at the end of a test there should be none.
+    pub fn pending_triggers(&self) -> Vec<AtEvent> {
+        let state = self.observed.state();
+        let triggers = state.actions.iter().map(|(trigger, _)| trigger.clone());
+        triggers.collect()
     }
 
-    fn tell_when(&self, moment: AtEvent, body: MessageBody) {
+    fn tell_when(&self, trigger: AtEvent, body: MessageBody) {
         let number = self.messages.fetch_add(1, Ordering::Relaxed);
-        self.watched
-            .when(moment, Accident::Tell(message(number, body)));
+        self.observed
+            .when(trigger, TriggeredAction::Tell(message(number, body)));
     }
 
     #[track_caller]
     fn inputs<I: DeserializeOwned>(&self, of: impl Fn(&Event) -> Option<&Payload>) -> Vec<I> {
-        let state = self.watched.state();
+        let state = self.observed.state();
         let events = state.recorded.iter().map(|recorded| &recorded.entry.event);
         events
             .filter_map(of)

@@ -21,7 +21,7 @@ use durable_runtime::{ClientError, RegistryError};
 ///     .build()?;
 /// TestEnvironment::builder(registry).run(async |env| {
 ///     let order = env.start::<(), bool>("order", "order-7", &()).await.unwrap();
-///     // Nobody approves it.
+///     // No approval comes.
 ///     let error = env.wait(&order).await.unwrap_err();
 ///     assert!(matches!(error, EnvironmentError::Waiting { .. }));
 /// });
@@ -44,7 +44,7 @@ pub enum EnvironmentError {
         /// Why.
         failure: Failure,
     },
-    /// The instance still waits when the patience of the environment is at its end.
+    /// The instance still waits when the timeout of the environment has passed.
     Waiting {
         /// The instance.
         instance: InstanceId,

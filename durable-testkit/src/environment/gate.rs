@@ -1,4 +1,4 @@
-//! The gate: where work, timers and events wait until the conductor lets them
+//! The gate: where work, timers and events wait until the scheduler lets them
 //! through, one at a time.
 //!
 //! Work that is ready is claimed for the node and kept here; timers stay in the
@@ -9,14 +9,16 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use durable_core::provider::{ClaimedWork, OutgoingMessage, Timer, WorkKey};
+use durable_core::provider::{ClaimedWork, OutgoingMessage, WorkKey};
 use durable_core::{InstanceId, Name};
 use tokio::sync::Notify;
+
+use crate::TimerSnapshot;
 
 /// What waits at the gate.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     /// Work was let through.
     pub(super) work: Notify,
     /// A timer was let through.
@@ -24,7 +26,7 @@ pub(super) struct Gate {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct GateState {
     waiting_work: Vec<ClaimedWork>,
     passing_work: VecDeque<ClaimedWork>,
     passing_timers: usize,
@@ -39,7 +41,7 @@ pub(super) enum Passage {
     /// An activity runs, and the node dies before its result is stored.
     WorkInVain(WorkKey, Name),
     /// A timer fires.
-    Timer(Timer),
+    Timer(TimerSnapshot),
     /// An event is raised: the n-th that waits.
     Event(usize, InstanceId, Name),
     /// The node dies.
@@ -47,12 +49,12 @@ pub(super) enum Passage {
 }
 
 impl Gate {
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, GateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl GateState {
     pub(super) fn keep_work(&mut self, work: Vec<ClaimedWork>) {
         self.waiting_work.extend(work);
     }
@@ -99,7 +101,7 @@ impl State {
 
     /// What can be let through now, always in the same order; of the timers only
     /// the one that is due first. Crashes come last, and only where something waits.
-    pub(super) fn passages(&self, timers: &[Timer], may_crash: bool) -> Vec<Passage> {
+    pub(super) fn passages(&self, timers: &[TimerSnapshot], may_crash: bool) -> Vec<Passage> {
         let work = self.work(Passage::Work);
         let events = self.waiting_events.iter().enumerate();
         let events = events.map(|(index, (name, message))| {
@@ -148,7 +150,7 @@ impl fmt::Display for Passage {
             Self::Timer(timer) => write!(
                 f,
                 "the timer of `{}` fires (event {})",
-                timer.instance, timer.event_id
+                timer.instance, timer.source.event_id
             ),
             Self::Event(_, instance, name) => {
                 write!(f, "event `{name}` is raised for `{instance}`")

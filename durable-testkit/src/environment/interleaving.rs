@@ -5,8 +5,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::builder::{TestEnvironmentBuilder, cannot};
-use super::conductor::{Choices, Chosen, Then};
 use super::env::TestEnvironment;
+use super::scheduler::{Choices, Chosen, Then};
 use crate::random::Random;
 
 /// So many runs are spent on finding a simpler order that also fails.
@@ -94,7 +94,7 @@ impl Interleavings {
         self
     }
 
-    /// How many times the node may die in each case, at a moment that is chosen like
+    /// How many times the node may die in each case, at a point that is chosen like
     /// everything else: also when an activity has run and its result is not stored,
     /// so that it runs again. Never unless it is set.
     ///
@@ -150,7 +150,11 @@ impl Interleavings {
         }
     }
 
-    /// Runs the test in all orders; the simplest in which it fails.
+    /// Runs the test in all orders.
+    ///
+    /// # Errors
+    ///
+    /// The simplest order in which the test fails.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a closure is written where it is passed"
@@ -175,6 +179,10 @@ impl Interleavings {
     }
 
     /// Runs the test once, in the order of a failure.
+    ///
+    /// # Errors
+    ///
+    /// The failure, if the test fails again.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a closure is written where it is passed"
@@ -251,7 +259,7 @@ impl Interleavings {
             crashes: self.crashes,
         };
         let mut chosen = Vec::new();
-        let environment = self.environment.clone().conducted(choices);
+        let environment = self.environment.clone().scheduler(choices);
         let result = catch_unwind(AssertUnwindSafe(|| {
             environment.run_noting(test, |made| chosen = made);
         }));

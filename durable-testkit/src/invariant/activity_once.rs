@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use durable_core::provider::WorkKey;
 use durable_core::{Event, HistoryEntry};
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::{Effects, Seen};
+use crate::sim::{Effects, Observed};
 
 #[derive(Debug)]
 pub(super) struct ActivityOnce {
@@ -23,7 +23,7 @@ impl ActivityOnce {
         }
     }
 
-    /// A success that nobody worked for.
+    /// Whether this is a success without an attempt.
     fn has_no_effect(&self, key: &WorkKey) -> bool {
         !self.handed_out.contains(key) || self.effects.of(key) == Some(0)
     }
@@ -34,14 +34,14 @@ impl Invariant for ActivityOnce {
         "activities_complete_once"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
-        if let Seen::Claimed { work } = seen {
+    fn saw(&mut self, seen: &Observed<'_>, _: &MemoryProvider) -> Result<(), InvariantViolation> {
+        if let Observed::Claimed { work } = seen {
             self.handed_out.insert(work.lease.key.clone());
         }
         Ok(())
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for ((instance, execution_id), entries) in &snapshot.histories {
             let mut completions: BTreeMap<WorkKey, u32> = BTreeMap::new();
             for (source_event_id, is_success) in entries.iter().filter_map(completion) {
@@ -52,13 +52,13 @@ impl Invariant for ActivityOnce {
                 };
                 if is_success && self.has_no_effect(&key) {
                     let what = format!("activity {source_event_id} completed and never ran");
-                    return Err(Breach::of(instance, what));
+                    return Err(InvariantViolation::of(instance, what));
                 }
                 let count = completions.entry(key).or_insert(0);
                 *count += 1;
                 if *count > 1 {
                     let what = format!("activity {source_event_id} completed {count} times");
-                    return Err(Breach::of(instance, what));
+                    return Err(InvariantViolation::of(instance, what));
                 }
             }
         }

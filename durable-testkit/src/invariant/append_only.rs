@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use durable_core::provider::{CommitOutcome, TurnCommit};
 use durable_core::{ExecutionId, History, HistoryEntry, InstanceId};
 
-use super::{Breach, Invariant, is_purged};
+use super::{Invariant, InvariantViolation, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
-type Key = (InstanceId, ExecutionId);
+type ExecutionKey = (InstanceId, ExecutionId);
 
 #[derive(Debug, Default)]
 pub(super) struct AppendOnly {
-    shadow: BTreeMap<Key, Vec<HistoryEntry>>,
+    shadow: BTreeMap<ExecutionKey, Vec<HistoryEntry>>,
     /// Executions that were removed: none of them ever comes again.
-    purged: BTreeSet<Key>,
+    purged: BTreeSet<ExecutionKey>,
 }
 
 impl Invariant for AppendOnly {
@@ -26,13 +26,17 @@ impl Invariant for AppendOnly {
         "history_is_append_only"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         match seen {
-            Seen::Committed {
+            Observed::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => self.append(turn),
-            Seen::Purged { purge } => {
+            Observed::Purged { purge } => {
                 let store = store.snapshot();
                 let keys = self.shadow.keys();
                 let gone = keys.filter(|(id, _)| is_purged(purge, id, &store));
@@ -44,7 +48,7 @@ impl Invariant for AppendOnly {
         }
     }
 
-    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for (key, stored) in &snapshot.histories {
             let shadow = self.shadow.get(key).map_or(&[][..], Vec::as_slice);
             if stored != shadow {
@@ -53,7 +57,7 @@ impl Invariant for AppendOnly {
                     .zip(shadow)
                     .take_while(|(stored, shadow)| stored == shadow)
                     .count();
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     &key.0,
                     format!(
                         "execution {} has {} events and {} were committed; they differ from event {} on",
@@ -65,9 +69,9 @@ impl Invariant for AppendOnly {
                 ));
             }
         }
-        let is_gone = |key: &&Key| !snapshot.histories.contains_key(*key);
+        let is_gone = |key: &&ExecutionKey| !snapshot.histories.contains_key(*key);
         match self.shadow.keys().find(is_gone) {
-            Some((instance, execution_id)) => Err(Breach::of(
+            Some((instance, execution_id)) => Err(InvariantViolation::of(
                 instance,
                 format!("execution {execution_id} is gone"),
             )),
@@ -75,7 +79,7 @@ impl Invariant for AppendOnly {
         }
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for ((instance, execution_id), entries) in &snapshot.histories {
             let history = History {
                 instance: instance.clone(),
@@ -84,14 +88,14 @@ impl Invariant for AppendOnly {
             };
             history
                 .validate()
-                .map_err(|corruption| Breach::of(instance, corruption.to_string()))?;
+                .map_err(|corruption| InvariantViolation::of(instance, corruption.to_string()))?;
         }
         Ok(())
     }
 }
 
 impl AppendOnly {
-    fn append(&mut self, turn: &TurnCommit) -> Result<(), Breach> {
+    fn append(&mut self, turn: &TurnCommit) -> Result<(), InvariantViolation> {
         let instance = &turn.lease.instance;
         let mut parts = vec![(turn.execution_id, &turn.events)];
         if let Some(next) = &turn.next_execution {
@@ -100,7 +104,7 @@ impl AppendOnly {
         for (execution_id, events) in parts {
             if self.purged.contains(&(instance.clone(), execution_id)) {
                 let what = format!("execution {execution_id} was purged and comes again");
-                return Err(Breach::of(instance, what));
+                return Err(InvariantViolation::of(instance, what));
             }
             let shadow = self
                 .shadow
@@ -109,7 +113,7 @@ impl AppendOnly {
             for entry in events {
                 let expected = u64::try_from(shadow.len()).unwrap_or(u64::MAX) + 1;
                 if entry.event_id().get() != expected {
-                    return Err(Breach::of(
+                    return Err(InvariantViolation::of(
                         instance,
                         format!(
                             "event {} of execution {execution_id} was stored where {expected} must stand",

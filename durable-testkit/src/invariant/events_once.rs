@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use durable_core::provider::{CommitOutcome, InboxSeq, MessageBody, SendOutcome, TurnCommit};
 use durable_core::{Event, HistoryEntry, InstanceId, MessageId};
 
-use super::{Breach, Invariant, is_purged};
+use super::{Invariant, InvariantViolation, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
 #[derive(Debug, Default)]
 pub(super) struct EventsOnce {
@@ -24,16 +24,20 @@ impl Invariant for EventsOnce {
         "events_are_delivered_once"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         match seen {
-            Seen::Sent {
+            Observed::Sent {
                 message,
                 outcome: SendOutcome::Accepted,
             } if is_event(&message.message.body) => {
                 let id = message.message.message_id.clone();
                 self.acknowledged.insert((message.target.clone(), id));
             }
-            Seen::HandedOut { ready, .. } => {
+            Observed::HandedOut { ready } => {
                 for inbox in &ready.messages {
                     if is_event(&inbox.message.body) {
                         let place = (ready.lease.instance.clone(), inbox.seq);
@@ -42,11 +46,11 @@ impl Invariant for EventsOnce {
                     }
                 }
             }
-            Seen::Committed {
+            Observed::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => return self.committed(turn),
-            Seen::Purged { purge } => {
+            Observed::Purged { purge } => {
                 let store = store.snapshot();
                 self.forget(|id| is_purged(purge, id, &store));
             }
@@ -55,7 +59,7 @@ impl Invariant for EventsOnce {
         Ok(())
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for raised in &self.acknowledged {
             let (id, message_id) = raised;
             let is_waiting = snapshot.instances.get(id).is_some_and(|instance| {
@@ -66,7 +70,10 @@ impl Invariant for EventsOnce {
                         .any(|message| message.message_id == *message_id)
             });
             if !self.delivered.contains(raised) && !is_waiting {
-                return Err(Breach::of(id, format!("event `{message_id}` is lost")));
+                return Err(InvariantViolation::of(
+                    id,
+                    format!("event `{message_id}` is lost"),
+                ));
             }
         }
         Ok(())
@@ -82,7 +89,7 @@ impl EventsOnce {
         self.ended.retain(|id| !is_purged(id));
     }
 
-    fn committed(&mut self, turn: &TurnCommit) -> Result<(), Breach> {
+    fn committed(&mut self, turn: &TurnCommit) -> Result<(), InvariantViolation> {
         let instance = &turn.lease.instance;
         let next = turn.next_execution.iter().flat_map(|next| &next.events);
         for entry in turn.events.iter().chain(next) {
@@ -98,7 +105,7 @@ impl EventsOnce {
             };
             let is_delivered = self.delivered.contains(&(instance.clone(), id.clone()));
             if !is_delivered && !self.ended.contains(instance) {
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     instance,
                     format!("event `{id}` left the inbox and is not in the history"),
                 ));
@@ -107,7 +114,11 @@ impl EventsOnce {
         Ok(())
     }
 
-    fn recorded(&mut self, instance: &InstanceId, entry: &HistoryEntry) -> Result<(), Breach> {
+    fn recorded(
+        &mut self,
+        instance: &InstanceId,
+        entry: &HistoryEntry,
+    ) -> Result<(), InvariantViolation> {
         let Event::ExternalEvent { message_id, .. } = &entry.event else {
             return Ok(());
         };
@@ -117,7 +128,7 @@ impl EventsOnce {
         if is_new {
             return Ok(());
         }
-        Err(Breach::of(
+        Err(InvariantViolation::of(
             instance,
             format!("event `{message_id}` is in the history twice"),
         ))

@@ -20,7 +20,7 @@ use durable_core::InstanceId;
 use durable_core::provider::PurgeRequest;
 
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::{Expectations, Seen, Workload};
+use crate::sim::{Expectations, Observed, Workload};
 
 /// Something that must hold whatever goes wrong.
 ///
@@ -31,7 +31,7 @@ use crate::sim::{Expectations, Seen, Workload};
 /// #     Ok(format!("Hello, {name}!"))
 /// # }
 /// # let registry = Registry::builder().orchestration(GREET, greet).build()?;
-/// use durable_testkit::{Breach, Invariant, MemoryProvider, Seen, Simulation, Workload};
+/// use durable_testkit::{InvariantViolation, Invariant, MemoryProvider, Observed, Simulation, Workload};
 ///
 /// /// No turn records more than ten events.
 /// struct SmallTurns;
@@ -41,11 +41,11 @@ use crate::sim::{Expectations, Seen, Workload};
 ///         "turns_are_small"
 ///     }
 ///
-///     fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
+///     fn saw(&mut self, seen: &Observed<'_>, _: &MemoryProvider) -> Result<(), InvariantViolation> {
 ///         match seen {
-///             Seen::Committed { turn, .. } if turn.events.len() > 10 => {
+///             Observed::Committed { turn, .. } if turn.events.len() > 10 => {
 ///                 let what = format!("{} events in one turn", turn.events.len());
-///                 Err(Breach::of(&turn.lease.instance, what))
+///                 Err(InvariantViolation::of(&turn.lease.instance, what))
 ///             }
 ///             _ => Ok(()),
 ///         }
@@ -62,20 +62,37 @@ pub trait Invariant: Send + 'static {
     /// Its name, in reports.
     fn name(&self) -> &'static str;
 
-    /// The store gave an answer just now.
-    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+    /// The store gave an answer just now. [`store`](MemoryProvider) is a handle that does
+    /// not move the store's time: its `now_ms` is the time of the answer.
+    ///
+    /// # Errors
+    ///
+    /// How the answer breaks the invariant. The simulation ends with it.
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         let _ = (seen, store);
         Ok(())
     }
 
     /// The whole store, now and then and at the end.
-    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    ///
+    /// # Errors
+    ///
+    /// How the store breaks the invariant. The simulation ends with it.
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         let _ = snapshot;
         Ok(())
     }
 
     /// The whole store, when nothing went wrong for long.
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    ///
+    /// # Errors
+    ///
+    /// How the end breaks the invariant.
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         let _ = snapshot;
         Ok(())
     }
@@ -84,20 +101,20 @@ pub trait Invariant: Send + 'static {
 /// How an invariant was broken.
 ///
 /// ```
-/// use durable_testkit::Breach;
+/// use durable_testkit::InvariantViolation;
 ///
-/// let breach = Breach::of(&"order-7".into(), "it was charged twice");
-/// assert_eq!(breach.to_string(), "`order-7`: it was charged twice");
+/// let violation = InvariantViolation::of(&"order-7".into(), "it was charged twice");
+/// assert_eq!(violation.to_string(), "`order-7`: it was charged twice");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
+pub struct InvariantViolation {
     /// The instance that it is about.
     pub instance: Option<InstanceId>,
     /// What is wrong.
     pub what: String,
 }
 
-impl Breach {
+impl InvariantViolation {
     /// Something is wrong.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
@@ -115,7 +132,7 @@ impl Breach {
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for InvariantViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.instance {
             Some(instance) => write!(f, "`{instance}`: {}", self.what),

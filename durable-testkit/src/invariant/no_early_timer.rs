@@ -1,11 +1,11 @@
 //! No timer fires before it is due by the store's clock, and history says so too.
 
 use durable_core::Event;
-use durable_core::provider::MessageBody;
+use durable_core::provider::{MessageBody, Provider};
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
 #[derive(Debug)]
 pub(super) struct NoEarlyTimer;
@@ -15,15 +15,20 @@ impl Invariant for NoEarlyTimer {
         "no_timer_early"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
-        let Seen::HandedOut { now_ms, ready } = seen else {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
+        let Observed::HandedOut { ready } = seen else {
             return Ok(());
         };
+        let now_ms = store.now_ms();
         for inbox in &ready.messages {
             if let MessageBody::TimerFired { fire_at_ms, .. } = inbox.message.body
-                && fire_at_ms > *now_ms
+                && fire_at_ms > now_ms
             {
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     &ready.lease.instance,
                     format!("a timer that is due at {fire_at_ms} was delivered at {now_ms}"),
                 ));
@@ -32,14 +37,14 @@ impl Invariant for NoEarlyTimer {
         Ok(())
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for ((instance, _), entries) in &snapshot.histories {
             for entry in entries {
                 if let Event::TimerFired { fire_at_ms, .. } = entry.event
                     && (entry.recorded_at_ms < fire_at_ms || snapshot.now_ms < fire_at_ms)
                 {
                     let at_ms = entry.recorded_at_ms;
-                    return Err(Breach::of(
+                    return Err(InvariantViolation::of(
                         instance,
                         format!("a timer that is due at {fire_at_ms} was recorded at {at_ms}"),
                     ));

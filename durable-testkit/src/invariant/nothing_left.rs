@@ -1,6 +1,6 @@
 //! What has ended leaves nothing behind: no work, no timer, no message, no lease.
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::Snapshot;
 
 #[derive(Debug)]
@@ -11,7 +11,7 @@ impl Invariant for NothingLeft {
         "nothing_is_left"
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         let has_ended = |id| {
             let instance = snapshot.instances.get(id);
             instance.is_none_or(|instance| instance.record.status.kind().is_ended())
@@ -19,15 +19,15 @@ impl Invariant for NothingLeft {
         let works = snapshot.work.keys().find(|key| has_ended(&key.instance));
         if let Some(key) = works {
             let what = format!("its work {} is left", key.event_id);
-            return Err(Breach::of(&key.instance, what));
+            return Err(InvariantViolation::of(&key.instance, what));
         }
         let timer = snapshot
             .timers
             .iter()
             .find(|timer| has_ended(&timer.instance));
         if let Some(timer) = timer {
-            let what = format!("its timer {} is left", timer.event_id);
-            return Err(Breach::of(&timer.instance, what));
+            let what = format!("its timer {} is left", timer.source.event_id);
+            return Err(InvariantViolation::of(&timer.instance, what));
         }
         for (id, instance) in &snapshot.instances {
             if !has_ended(id) {
@@ -35,10 +35,13 @@ impl Invariant for NothingLeft {
             }
             if let Some(message) = instance.inbox.first() {
                 let what = format!("its message `{}` is left", message.message_id);
-                return Err(Breach::of(id, what));
+                return Err(InvariantViolation::of(id, what));
             }
             if let Some(holder) = instance.holder {
-                return Err(Breach::of(id, format!("{holder} still holds it")));
+                return Err(InvariantViolation::of(
+                    id,
+                    format!("{holder} still holds it"),
+                ));
             }
         }
         Ok(())

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use durable_core::InstanceId;
 use durable_core::provider::{CommitOutcome, InstanceStatus, Lease, TurnCommit};
 
-use super::{Breach, Invariant, is_purged};
+use super::{Invariant, InvariantViolation, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
 #[derive(Debug, Default)]
 pub(super) struct OneOwner {
-    latest: BTreeMap<InstanceId, Held>,
+    latest: BTreeMap<InstanceId, HeldLease>,
 }
 
 /// The latest lease of an instance.
 #[derive(Debug)]
-struct Held {
+struct HeldLease {
     lease: Lease,
-    /// Whether nobody gave it back, as far as was seen.
+    /// Whether it was not given back, as far as was seen.
     is_held: bool,
 }
 
@@ -27,31 +27,35 @@ impl Invariant for OneOwner {
         "one_owner"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         match seen {
-            Seen::HandedOut { ready, .. } => self.handed_out(&ready.lease, store),
-            Seen::Committed {
+            Observed::HandedOut { ready } => self.handed_out(&ready.lease, store),
+            Observed::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => self.committed(turn),
-            Seen::Released { leases } => {
+            Observed::Released { leases } => {
                 leases.iter().for_each(|lease| self.given_back(lease));
                 Ok(())
             }
-            Seen::Switched { instance } => {
+            Observed::Switched { instance } => {
                 if let Some(held) = self.latest.get_mut(*instance) {
                     held.is_held = false;
                 }
                 Ok(())
             }
-            Seen::Purged { purge } => {
+            Observed::Purged { purge } => {
                 let store = store.snapshot();
                 for (id, held) in &mut self.latest {
                     held.is_held &= !is_purged(purge, id, &store);
                 }
                 Ok(())
             }
-            Seen::Closed { session } => {
+            Observed::Closed { session } => {
                 for held in self.latest.values_mut() {
                     held.is_held &= held.lease.session != *session;
                 }
@@ -61,12 +65,15 @@ impl Invariant for OneOwner {
         }
     }
 
-    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for (id, instance) in &snapshot.instances {
             if let Some(session) = instance.holder
                 && !snapshot.sessions.contains_key(&session)
             {
-                return Err(Breach::of(id, format!("{session} holds it and has ended")));
+                return Err(InvariantViolation::of(
+                    id,
+                    format!("{session} holds it and has ended"),
+                ));
             }
         }
         Ok(())
@@ -74,24 +81,28 @@ impl Invariant for OneOwner {
 }
 
 impl OneOwner {
-    fn handed_out(&mut self, lease: &Lease, store: &MemoryProvider) -> Result<(), Breach> {
+    fn handed_out(
+        &mut self,
+        lease: &Lease,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         if let Some(held) = self.latest.get(&lease.instance) {
             let before = &held.lease;
             if lease.token < before.token {
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     &lease.instance,
                     format!("token {} was given after {}", lease.token, before.token),
                 ));
             }
             let is_other = lease.session != before.session;
             if is_other && held.is_held && store.snapshot().sessions.contains_key(&before.session) {
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     &lease.instance,
                     format!("{} got it while {} held it", lease.session, before.session),
                 ));
             }
         }
-        let held = Held {
+        let held = HeldLease {
             lease: lease.clone(),
             is_held: true,
         };
@@ -99,14 +110,14 @@ impl OneOwner {
         Ok(())
     }
 
-    fn committed(&mut self, turn: &TurnCommit) -> Result<(), Breach> {
+    fn committed(&mut self, turn: &TurnCommit) -> Result<(), InvariantViolation> {
         let lease = &turn.lease;
         let latest = self
             .latest
             .get(&lease.instance)
             .map(|held| held.lease.token);
         if latest != Some(lease.token) {
-            return Err(Breach::of(
+            return Err(InvariantViolation::of(
                 &lease.instance,
                 format!(
                     "a turn was committed under token {}, the latest is {latest:?}",

@@ -1,6 +1,6 @@
 //! Instances come to the ends that the workload expects of them.
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::Snapshot;
 use crate::sim::Expectations;
 
@@ -20,7 +20,7 @@ impl Invariant for Outputs {
         "outputs_are_as_expected"
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for (id, expected) in self.expectations.all() {
             let found = snapshot.instances.get(&id);
             let status = found.map(|found| &found.record.status);
@@ -28,7 +28,7 @@ impl Invariant for Outputs {
                 status.is_some_and(|status| expected.iter().any(|end| end.is_met(status)));
             if !is_expected {
                 let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     &id,
                     format!("expected {}, found {status:?}", expected.join(" or ")),
                 ));

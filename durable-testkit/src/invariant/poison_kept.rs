@@ -1,14 +1,14 @@
 //! Work that took its workers down is kept for inspection, its instance knows, and
-//! nobody gets it again.
+//! no worker gets it again.
 
 use std::collections::BTreeSet;
 
 use durable_core::provider::WorkKey;
 use durable_core::{Event, FailureKind, HistoryEntry};
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
 #[derive(Debug, Default)]
 pub(super) struct PoisonKept {
@@ -20,13 +20,13 @@ impl Invariant for PoisonKept {
         "poison_is_kept"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, _: &MemoryProvider) -> Result<(), Breach> {
-        let Seen::Claimed { work } = seen else {
+    fn saw(&mut self, seen: &Observed<'_>, _: &MemoryProvider) -> Result<(), InvariantViolation> {
+        let Observed::Claimed { work } = seen else {
             return Ok(());
         };
         let key = &work.lease.key;
         match self.set_aside.contains(key) {
-            true => Err(Breach::of(
+            true => Err(InvariantViolation::of(
                 &key.instance,
                 format!("work {} was set aside and handed out again", key.event_id),
             )),
@@ -34,12 +34,12 @@ impl Invariant for PoisonKept {
         }
     }
 
-    fn look(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn look(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         self.set_aside.extend(snapshot.poisoned.keys().cloned());
         Ok(())
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         let mut known = BTreeSet::new();
         for ((instance, execution_id), entries) in &snapshot.histories {
             for event_id in entries.iter().filter_map(poisoned) {
@@ -50,13 +50,13 @@ impl Invariant for PoisonKept {
                 };
                 if !snapshot.poisoned.contains_key(&key) {
                     let what = format!("its poisoned work {event_id} is not kept");
-                    return Err(Breach::of(instance, what));
+                    return Err(InvariantViolation::of(instance, what));
                 }
                 known.insert(key);
             }
         }
         match snapshot.poisoned.keys().find(|key| !known.contains(key)) {
-            Some(key) => Err(Breach::of(
+            Some(key) => Err(InvariantViolation::of(
                 &key.instance,
                 format!("work {} was set aside and it was not told", key.event_id),
             )),

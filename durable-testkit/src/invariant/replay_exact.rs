@@ -3,7 +3,7 @@
 use durable_core::History;
 use durable_runtime::{Registry, ReplayRest, Replayer};
 
-use super::{Breach, Invariant};
+use super::{Invariant, InvariantViolation};
 use crate::memory::Snapshot;
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Invariant for ReplayExact {
         "replay_is_exact"
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for ((instance, execution_id), entries) in &snapshot.histories {
             if !entries
                 .last()
@@ -40,9 +40,9 @@ impl Invariant for ReplayExact {
             let replayed = self
                 .replayer
                 .replay(&history)
-                .map_err(|failure| Breach::of(instance, failure.to_string()))?;
+                .map_err(|failure| InvariantViolation::of(instance, failure.to_string()))?;
             if !replayed.is_exact() || replayed.rest != ReplayRest::Ended {
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     instance,
                     format!("execution {execution_id} replays as {replayed:?}"),
                 ));

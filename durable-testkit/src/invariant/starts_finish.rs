@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use durable_core::InstanceId;
 use durable_core::provider::{CommitOutcome, InstanceStatus, MessageBody, StartOutcome};
 
-use super::{Breach, Invariant, is_purged};
+use super::{Invariant, InvariantViolation, is_purged};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::sim::Seen;
+use crate::sim::Observed;
 
 #[derive(Debug, Default)]
 pub(super) struct StartsFinish {
@@ -20,16 +20,20 @@ impl Invariant for StartsFinish {
         "starts_finish"
     }
 
-    fn saw(&mut self, seen: &Seen<'_>, store: &MemoryProvider) -> Result<(), Breach> {
+    fn saw(
+        &mut self,
+        seen: &Observed<'_>,
+        store: &MemoryProvider,
+    ) -> Result<(), InvariantViolation> {
         match seen {
-            Seen::Started {
+            Observed::Started {
                 instance,
                 outcome: StartOutcome::Started { .. } | StartOutcome::AlreadyRunning { .. },
                 ..
             } => {
                 self.started.insert((*instance).clone());
             }
-            Seen::Committed {
+            Observed::Committed {
                 turn,
                 outcome: CommitOutcome::Done(_),
             } => {
@@ -39,7 +43,7 @@ impl Invariant for StartsFinish {
                     .filter(|sent| matches!(sent.message.body, MessageBody::Start(_)));
                 self.started.extend(starts.map(|sent| sent.target.clone()));
             }
-            Seen::Purged { purge } => {
+            Observed::Purged { purge } => {
                 let store = store.snapshot();
                 self.started.retain(|id| !is_purged(purge, id, &store));
             }
@@ -48,10 +52,13 @@ impl Invariant for StartsFinish {
         Ok(())
     }
 
-    fn end(&mut self, snapshot: &Snapshot) -> Result<(), Breach> {
+    fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for id in &self.started {
             let Some(instance) = snapshot.instances.get(id) else {
-                return Err(Breach::of(id, "it was started and is not there"));
+                return Err(InvariantViolation::of(
+                    id,
+                    "it was started and is not there",
+                ));
             };
             let status = &instance.record.status;
             if !status.kind().is_ended() {
@@ -59,7 +66,7 @@ impl Invariant for StartsFinish {
                     InstanceStatus::Suspended { failure } => format!(": {failure}"),
                     _ => String::new(),
                 };
-                return Err(Breach::of(
+                return Err(InvariantViolation::of(
                     id,
                     format!("it was started and is {}{why}", status.kind()),
                 ));

@@ -1,15 +1,14 @@
 //! What clients ask for: start, send, suspend, resume.
 
 use durable_core::provider::{
-    IdReuse, InboxSeq, InstanceRecord, InstanceStatus, Message, MessageBody, OutgoingMessage,
-    ProviderError, SendOutcome, StartInstance, StartOutcome,
+    Change, IdReuse, InboxSeq, InstanceRecord, InstanceStatus, Message, MessageBody,
+    OutgoingMessage, ProviderError, SendOutcome, StartInstance, StartOutcome,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId};
 
-use super::state::{Instance, State};
-use super::wake::Topic;
+use super::state::{MemoryState, StoredInstance};
 
-impl State {
+impl MemoryState {
     pub(super) fn start(
         &mut self,
         id: &InstanceId,
@@ -46,66 +45,44 @@ impl State {
         self.highest_execution.insert(id.clone(), execution_id);
         self.histories
             .insert((id.clone(), execution_id), Vec::new());
-        let record = InstanceRecord {
-            instance: id.clone(),
-            execution_id,
-            name: start.name.clone(),
-            version: start.version.clone(),
-            status: InstanceStatus::Pending,
-            blocked: None,
-            custom_status: None,
-            parent: start.parent.clone(),
-            last_event_id: EventId::UNASSIGNED,
-            created_at_ms: self.now_ms,
-            updated_at_ms: self.now_ms,
-        };
+        let name = start.name.clone();
+        let mut record = InstanceRecord::pending(id.clone(), execution_id, name, self.now_ms);
+        record.version.clone_from(&start.version);
+        record.parent.clone_from(&start.parent);
         let seq = InboxSeq(self.next_number());
         let instance = self
             .instances
             .entry(id.clone())
-            .or_insert_with(|| Instance::new(record.clone()));
+            .or_insert_with(|| StoredInstance::new(record.clone()));
         instance.record = record;
         instance
             .starts
             .insert(message.message_id.clone(), execution_id);
         instance.inbox.insert(seq, message);
-        self.wake.note(Topic::Instance(id.clone()));
+        self.wake.note(Change::Instance(id.clone()));
         self.update_readiness(id);
         execution_id
     }
 
-    pub(super) fn send(
-        &mut self,
-        messages: Vec<OutgoingMessage>,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &messages {
-            self.limits
-                .check_message(&outgoing.target, &outgoing.message)?;
-            if matches!(outgoing.message.body, MessageBody::Start(_)) {
-                return Err(ProviderError::Invalid {
-                    reason: format!("a start for `{}` is sent as a message", outgoing.target),
-                });
-            }
-        }
-        Ok(messages
-            .into_iter()
-            .map(|outgoing| self.send_one(outgoing))
-            .collect())
-    }
-
-    fn send_one(&mut self, outgoing: OutgoingMessage) -> SendOutcome {
+    pub(super) fn send(&mut self, outgoing: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
         let OutgoingMessage { target, message } = outgoing;
+        self.limits.check_message(&target, &message)?;
+        if matches!(message.body, MessageBody::Start(_)) {
+            return Err(ProviderError::Invalid {
+                reason: format!("a start for `{target}` is sent as a message"),
+            });
+        }
         let Some(instance) = self.instances.get(&target) else {
-            return SendOutcome::UnknownInstance;
+            return Ok(SendOutcome::UnknownInstance);
         };
         if instance.has_message(&message.message_id) {
-            return SendOutcome::Accepted;
+            return Ok(SendOutcome::Accepted);
         }
         if instance.is_ended() {
-            return SendOutcome::InstanceEnded;
+            return Ok(SendOutcome::InstanceEnded);
         }
         self.put_message(&target, message);
-        SendOutcome::Accepted
+        Ok(SendOutcome::Accepted)
     }
 
     pub(super) fn suspend(
@@ -140,7 +117,7 @@ impl State {
     fn change_unless_ended(
         &mut self,
         id: &InstanceId,
-        change: impl FnOnce(&mut Instance) -> bool,
+        change: impl FnOnce(&mut StoredInstance) -> bool,
     ) -> SendOutcome {
         let Some(instance) = self.instances.get_mut(id) else {
             return SendOutcome::UnknownInstance;
@@ -149,15 +126,15 @@ impl State {
             return SendOutcome::InstanceEnded;
         }
         if change(instance) {
-            instance.record.updated_at_ms = self.now_ms;
-            self.wake.note(Topic::Instance(id.clone()));
+            instance.changed_at(self.now_ms);
+            self.wake.note(Change::Instance(id.clone()));
             self.free_instance(id);
         }
         SendOutcome::Accepted
     }
 }
 
-impl Instance {
+impl StoredInstance {
     pub(super) fn new(record: InstanceRecord) -> Self {
         Self {
             record,

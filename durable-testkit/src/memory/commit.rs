@@ -2,19 +2,17 @@
 //! is applied all or not at all.
 
 use durable_core::provider::{
-    CommitOutcome, Committed, InstanceStatus, InstanceUpdate, MessageBody, NextExecution,
-    OutgoingMessage, ProviderError, TurnCommit,
+    Change, CommitOutcome, Committed, MessageBody, OutgoingMessage, ProviderError, TurnCommit,
+    WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::state::{Instance, State};
-use super::wake::Topic;
+use super::state::{MemoryState, StoredInstance};
 
-impl State {
-    pub(super) fn commit(&mut self, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
-        check_request(&turn)?;
-        self.limits.check_turn(&turn)?;
-        if let Some(refusal) = self.already_done_or_refused(&turn) {
+impl MemoryState {
+    pub(super) fn commit(&mut self, turn: &TurnCommit) -> Result<CommitOutcome, ProviderError> {
+        turn.validate(&self.limits)?;
+        if let Some(refusal) = self.already_done_or_refused(turn) {
             return Ok(refusal);
         }
         Ok(CommitOutcome::Done(self.apply(turn)))
@@ -41,15 +39,11 @@ impl State {
         })
     }
 
-    fn apply(&mut self, turn: TurnCommit) -> Committed {
+    fn apply(&mut self, turn: &TurnCommit) -> Committed {
         let id = &turn.lease.instance;
-        self.append(id, turn.execution_id, turn.events);
-        if let Some(NextExecution {
-            execution_id,
-            events,
-        }) = turn.next_execution
-        {
-            self.append(id, execution_id, events);
+        self.append(id, turn.execution_id, &turn.events);
+        if let Some(next) = &turn.next_execution {
+            self.append(id, next.execution_id, &next.events);
         }
         if let Some(instance) = self.instances.get_mut(id) {
             instance.must_run = false;
@@ -58,34 +52,19 @@ impl State {
                 instance.inbox.remove(seq);
             }
         }
-        self.add_work(turn.new_work);
-        for key in &turn.finished_work {
-            self.work.remove(key);
-        }
-        for key in &turn.cancelled_work {
-            self.cancel_work(key);
-        }
-        self.set_timers(turn.new_timers);
-        for (execution_id, event_id) in turn.cancelled_timers {
-            self.timers.remove(&(id.clone(), execution_id, event_id));
-        }
-        self.update_record(id, turn.update);
-        for message in turn.new_messages {
-            self.deliver(message);
+        self.change_work_and_timers(turn);
+        self.update_record(turn);
+        for message in &turn.new_messages {
+            self.deliver(message.clone());
         }
         let instance = self.instances.get(id);
-        if !turn.keep_lease || instance.is_some_and(Instance::is_suspended) {
+        if !turn.keep_lease || instance.is_some_and(StoredInstance::is_suspended) {
             self.free_instance(id);
         } else {
             self.update_readiness(id);
         }
         let claimed = self.claim_work(turn.lease.session, &turn.claim.queues, turn.claim.max);
-        let now_ms = self.now_ms;
-        let mut answer = Committed {
-            now_ms,
-            has_messages: false,
-            claimed,
-        };
+        let mut answer = Committed::new(false, claimed);
         if let Some(instance) = self.instances.get_mut(id) {
             answer.has_messages = instance.holder.is_some() && instance.has_messages_to_give();
             instance.last_commit = Some((turn.commit_id, answer.clone()));
@@ -93,37 +72,63 @@ impl State {
         answer
     }
 
+    fn change_work_and_timers(&mut self, turn: &TurnCommit) {
+        let id = &turn.lease.instance;
+        for item in turn
+            .new_work
+            .iter()
+            .filter_map(|work| turn.work_item(*work))
+        {
+            self.add_work(item);
+        }
+        for source in &turn.finished_work {
+            self.work.remove(&WorkKey::new(id.clone(), *source));
+        }
+        for source in &turn.cancelled_work {
+            self.cancel_work(&WorkKey::new(id.clone(), *source));
+        }
+        for source in &turn.new_timers {
+            if let Some(due_ms) = turn.timer_due_ms(*source) {
+                self.set_timer(id, *source, due_ms);
+            }
+        }
+        for source in &turn.cancelled_timers {
+            self.timers.remove(&(id.clone(), *source));
+        }
+    }
+
     /// Appends to the history of an execution, which is or becomes the current one.
-    fn append(&mut self, id: &InstanceId, execution_id: ExecutionId, events: Vec<HistoryEntry>) {
+    fn append(&mut self, id: &InstanceId, execution_id: ExecutionId, events: &[HistoryEntry]) {
         let history = self
             .histories
             .entry((id.clone(), execution_id))
             .or_default();
-        history.extend(events);
+        history.extend_from_slice(events);
         let last_event_id = history
             .last()
             .map_or(EventId::UNASSIGNED, HistoryEntry::event_id);
         self.highest_execution.insert(id.clone(), execution_id);
         if let Some(instance) = self.instances.get_mut(id) {
             if instance.record.execution_id != execution_id {
-                self.wake.note(Topic::Instance(id.clone()));
+                self.wake.note(Change::Instance(id.clone()));
             }
             instance.record.execution_id = execution_id;
             instance.record.last_event_id = last_event_id;
         }
     }
 
-    fn update_record(&mut self, id: &InstanceId, update: InstanceUpdate) {
+    fn update_record(&mut self, turn: &TurnCommit) {
+        let (id, update) = (&turn.lease.instance, turn.update.clone());
         let Some(instance) = self.instances.get_mut(id) else {
             return;
         };
+        instance.changed_at(self.now_ms.max(turn.last_recorded_ms().unwrap_or(0)));
         let record = &mut instance.record;
-        record.updated_at_ms = self.now_ms;
         if update.status.is_some()
             || update.custom_status.is_some()
             || update.blocked != record.blocked
         {
-            self.wake.note(Topic::Instance(id.clone()));
+            self.wake.note(Change::Instance(id.clone()));
         }
         if let Some((name, version)) = update.running {
             record.name = name;
@@ -140,7 +145,7 @@ impl State {
             instance.not_before_ms = not_before_ms;
         }
         if instance.is_ended() {
-            self.wake.note(Topic::End(id.clone()));
+            self.wake.note(Change::End(id.clone()));
             self.drop_timers_of(id);
             self.cancel_all_work_of(id);
         }
@@ -156,55 +161,4 @@ impl State {
             _ => self.put_message(&target, message),
         }
     }
-}
-
-/// Refuses a turn that contradicts itself.
-fn check_request(turn: &TurnCommit) -> Result<(), ProviderError> {
-    check_contiguous("events", turn.expected_last_event_id, &turn.events)?;
-    if let Some(next) = &turn.next_execution {
-        if next.execution_id != turn.execution_id.next() {
-            return invalid(format!(
-                "the next execution is {}, after execution {}",
-                next.execution_id, turn.execution_id
-            ));
-        }
-        if next.events.is_empty() {
-            return invalid("the next execution has no events".into());
-        }
-        check_contiguous("next execution", EventId::UNASSIGNED, &next.events)?;
-    }
-    let id = &turn.lease.instance;
-    let is_own = turn.new_work.iter().all(|item| item.key.instance == *id)
-        && turn.new_timers.iter().all(|timer| timer.instance == *id);
-    if !is_own {
-        return invalid(format!(
-            "work or a timer of another instance than `{id}` is created"
-        ));
-    }
-    if turn.update.status == Some(InstanceStatus::Pending) {
-        return invalid("an instance with a committed turn is not pending".into());
-    }
-    Ok(())
-}
-
-fn check_contiguous(
-    what: &str,
-    tail: EventId,
-    entries: &[HistoryEntry],
-) -> Result<(), ProviderError> {
-    let mut expected = tail.next();
-    for entry in entries {
-        let found = entry.event_id();
-        if found != expected {
-            return invalid(format!(
-                "{what}: event {found} stands where {expected} must"
-            ));
-        }
-        expected = expected.next();
-    }
-    Ok(())
-}
-
-fn invalid(reason: String) -> Result<(), ProviderError> {
-    Err(ProviderError::Invalid { reason })
 }

@@ -1,14 +1,14 @@
-//! Handing instances out and taking them back without a commit.
+//! Claiming instances, and taking them back without a commit.
 
 use durable_core::InstanceId;
 use durable_core::provider::{
-    InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release, SessionId,
+    Change, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release,
+    SessionId,
 };
 
-use super::state::{Holder, Instance, ReadySince, State};
-use super::wake::Topic;
+use super::state::{LeaseHolder, MemoryState, ReadySince, StoredInstance};
 
-impl State {
+impl MemoryState {
     pub(super) fn fetch_instances(
         &mut self,
         session: SessionId,
@@ -27,14 +27,13 @@ impl State {
         let instances = ready
             .iter()
             .take(max)
-            .filter_map(|(_, id)| self.hand_out(id, session))
+            .filter_map(|(_, id)| self.claim_instance(id, session))
             .collect();
-        Ok(ReadyInstances {
-            now_ms: self.now_ms,
-            seen: self.wake.seen(),
-            instances,
-            next_due_ms: self.next_due_instance_ms(session),
-        })
+        let mut claimed = ReadyInstances::default();
+        claimed.seen = self.wake.seen();
+        claimed.instances = instances;
+        claimed.next_due_ms = self.next_due_instance_ms(session);
+        Ok(claimed)
     }
 
     pub(super) fn release(&mut self, releases: Vec<Release>) -> Result<(), ProviderError> {
@@ -52,8 +51,8 @@ impl State {
             instance.not_before_ms = release.not_before_ms.unwrap_or(0);
             if release.blocked.is_some() {
                 instance.record.blocked = release.blocked;
-                instance.record.updated_at_ms = self.now_ms;
-                self.wake.note(Topic::Instance(lease.instance.clone()));
+                instance.changed_at(self.now_ms);
+                self.wake.note(Change::Instance(lease.instance.clone()));
             }
             self.free_instance(&lease.instance);
         }
@@ -75,10 +74,10 @@ impl State {
 
     /// Gives the session the messages that it was not given under its lease,
     /// with a new lease if it has none.
-    fn hand_out(&mut self, id: &InstanceId, session: SessionId) -> Option<ReadyInstance> {
+    fn claim_instance(&mut self, id: &InstanceId, session: SessionId) -> Option<ReadyInstance> {
         let token = self.next_number();
         let instance = self.instances.get_mut(id)?;
-        let holder = instance.holder.get_or_insert_with(|| Holder {
+        let holder = instance.holder.get_or_insert_with(|| LeaseHolder {
             lease: Lease {
                 instance: id.clone(),
                 session,
@@ -104,19 +103,17 @@ impl State {
         if !has_more {
             instance.ready_since = None;
         }
-        Some(ReadyInstance {
-            lease,
-            execution_id: instance.record.execution_id,
-            last_event_id: instance.record.last_event_id,
-            last_commit_id: instance.last_commit.as_ref().map(|(id, _)| *id),
-            messages,
-            has_more,
-            crashes: instance.crashes,
-        })
+        let mut ready = ReadyInstance::new(lease, instance.record.execution_id);
+        ready.last_event_id = instance.record.last_event_id;
+        ready.last_commit_id = instance.last_commit.as_ref().map(|(id, _)| *id);
+        ready.messages = messages;
+        ready.has_more = has_more;
+        ready.crashes = instance.crashes;
+        Some(ready)
     }
 }
 
-impl Instance {
+impl StoredInstance {
     /// Since when this session may have the instance, if it may: a free one from
     /// the end of its delay on, its own one at once.
     fn ready_for(&self, session: SessionId) -> Option<ReadySince> {

@@ -1,9 +1,9 @@
 //! The storage contract in memory.
 //!
-//! All that is stored stands in one `State` of plain maps, and each method of the
+//! All that is stored stands in one `MemoryState` of plain maps, and each method of the
 //! contract is a function on it: no clock, no task and no waiting inside, so the
 //! same calls always lead to the same state. [`MemoryProvider`] puts a lock around
-//! the state and rings whoever waits after the lock is free again.
+//! the state and wakes the waiters after the lock is free again.
 //!
 //! It scans where a database would use an index, but for work, of which there may be
 //! much, and it forgets everything with the last handle.
@@ -19,8 +19,7 @@ mod sessions;
 mod snapshot;
 mod state;
 mod timers;
-mod wake;
 mod work;
 
-pub use provider::{MemoryOptions, MemoryProvider, StoreClock};
-pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, WorkSnapshot};
+pub use provider::{MemoryOptions, MemoryProvider};
+pub use snapshot::{InstanceSnapshot, SessionSnapshot, Snapshot, TimerSnapshot, WorkSnapshot};

@@ -1,21 +1,21 @@
 //! The lock around the state, and the contract as a thin layer over it.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage, PoisonedPage, Provider,
-    ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
-    WorkKey, WorkLease, WorkSettlement,
+    Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse,
+    InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage,
+    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome, StoreTime,
+    SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
-use tokio::sync::Notify;
 
 use super::snapshot::Snapshot;
-use super::state::State;
+use super::state::MemoryState;
 
 /// How a [`MemoryProvider`] is set up.
 ///
@@ -23,44 +23,43 @@ use super::state::State;
 /// use durable_core::Limits;
 /// use durable_testkit::{MemoryOptions, MemoryProvider};
 ///
-/// let store = MemoryProvider::with_options(MemoryOptions {
-///     limits: Limits { max_payload_bytes: 1_000, ..Limits::default() },
-///     messages_per_fetch: 1,
-///     ..MemoryOptions::default()
-/// });
+/// let limits = Limits { max_payload_bytes: 1_000, ..Limits::default() };
+/// let options = MemoryOptions::default().limits(limits).messages_per_fetch(1);
+/// let store = MemoryProvider::with_options(options);
 /// assert!(store.snapshot().instances.is_empty());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
+#[non_exhaustive]
 pub struct MemoryOptions {
     /// The largest names and payloads that it accepts.
     pub limits: Limits,
-    /// The most messages of one instance that one fetch gives.
+    /// The most messages of one instance that one fetch gives; 1,000 unless said
+    /// otherwise.
     pub messages_per_fetch: usize,
-    /// Whose time the store goes by.
-    pub clock: StoreClock,
+    /// The store's clock; the system's unless said otherwise.
+    pub clock: Arc<dyn Clock>,
 }
 
-/// Whose time a store goes by.
-///
-/// See the example of [`Clock`](crate::Clock).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StoreClock {
-    /// The caller's `now_ms`, as long as it does not run backwards.
-    #[default]
-    Caller,
-    /// The machine's, as a server would have it; `now_ms` is ignored.
-    Own,
-}
+impl MemoryOptions {
+    /// The largest names and payloads that it accepts.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
 
-impl StoreClock {
-    fn now_ms(self, callers_ms: u64) -> u64 {
-        match self {
-            Self::Caller => callers_ms,
-            Self::Own => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH);
-                u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-            }
-        }
+    /// The most messages of one instance that one fetch gives.
+    #[must_use]
+    pub fn messages_per_fetch(mut self, messages: usize) -> Self {
+        self.messages_per_fetch = messages;
+        self
+    }
+
+    /// The store's clock.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Clock) -> Self {
+        self.clock = Arc::new(clock);
+        self
     }
 }
 
@@ -69,16 +68,24 @@ impl Default for MemoryOptions {
         Self {
             limits: Limits::default(),
             messages_per_fetch: 1_000,
-            clock: StoreClock::default(),
+            clock: Arc::new(SystemClock),
         }
+    }
+}
+
+impl fmt::Debug for MemoryOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryOptions")
+            .field("limits", &self.limits)
+            .field("messages_per_fetch", &self.messages_per_fetch)
+            .finish_non_exhaustive()
     }
 }
 
 /// The storage contract in memory.
 ///
-/// A clone is another handle on the same store, as another process would have it.
-/// The store's time is the highest `now_ms` that it was ever called with, unless
-/// its [`StoreClock`] is another.
+/// A clone is another handle on the same store, as another process would have it. The
+/// store's time is the highest that the clock of any handle ever showed.
 ///
 /// ```
 /// use durable_core::provider::{
@@ -89,29 +96,31 @@ impl Default for MemoryOptions {
 ///
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// let provider = MemoryProvider::new();
-/// let start = Message {
-///     message_id: "start-1".into(),
-///     body: MessageBody::Start(StartInstance {
-///         name: "fulfil".into(),
-///         version: None,
-///         input: "7".into(),
-///         parent: None,
-///     }),
-/// };
-/// let outcome = provider.start(&"order-7".into(), start, IdReuse::Refuse, 1_000).await?;
+/// let start = StartInstance::new("fulfil".into(), "7".into());
+/// let message = Message::new("start-1".into(), MessageBody::Start(start));
+/// let outcome = provider.start(&"order-7".into(), message, IdReuse::Refuse).await?;
 /// assert!(matches!(outcome, StartOutcome::Started { execution_id: ExecutionId::FIRST, .. }));
 ///
-/// let session = provider.open_session(SessionOptions::default(), 1_000).await?;
-/// let ready = provider.fetch_instances(session, 10, 1_000).await?;
+/// let session = provider.open_session(SessionOptions::default()).await?;
+/// let ready = provider.fetch_instances(session, 10).await?;
 /// assert_eq!(ready.instances[0].lease.instance, "order-7");
 /// assert_eq!(provider.snapshot().instances.len(), 1);
 /// # Ok::<(), durable_core::provider::ProviderError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct MemoryProvider {
-    state: Arc<Mutex<State>>,
-    clock: StoreClock,
+    state: Arc<Mutex<MemoryState>>,
+    clock: Arc<dyn Clock>,
+    time: Arc<Mutex<StoreTime>>,
+}
+
+impl fmt::Debug for MemoryProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryProvider")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for MemoryProvider {
@@ -121,71 +130,99 @@ impl Default for MemoryProvider {
 }
 
 impl MemoryProvider {
-    /// A new and empty store.
+    /// A new and empty store that goes by the system's clock.
     pub fn new() -> Self {
         Self::with_options(MemoryOptions::default())
     }
 
+    /// A new and empty store that goes by this clock.
+    pub fn with_clock(clock: impl Clock) -> Self {
+        Self::with_options(MemoryOptions::default().clock(clock))
+    }
+
     /// A new and empty store, set up like this.
     pub fn with_options(options: MemoryOptions) -> Self {
-        let state = State::new(options.limits, options.messages_per_fetch.max(1));
+        let state = MemoryState::new(options.limits, options.messages_per_fetch.max(1));
         Self {
             state: Arc::new(Mutex::new(state)),
             clock: options.clock,
+            time: Arc::default(),
+        }
+    }
+
+    /// Another handle on the same store that goes by another clock, as a process on
+    /// another machine would have it.
+    #[must_use]
+    pub fn handle_with_clock(&self, clock: impl Clock) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            clock: Arc::new(clock),
+            time: Arc::default(),
         }
     }
 
     /// Everything that the store holds at this moment.
     pub fn snapshot(&self) -> Snapshot {
-        self.look(State::snapshot)
+        self.look(MemoryState::snapshot)
+    }
+
+    /// The store's time by this handle's clock.
+    fn time(&self, seen_ms: u64) -> u64 {
+        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        time.advance(self.clock.now_ms(), seen_ms)
     }
 
     /// Reads the state.
-    fn look<T>(&self, read: impl FnOnce(&State) -> T) -> T {
+    fn look<T>(&self, read: impl FnOnce(&MemoryState) -> T) -> T {
         read(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the state in one step, then rings those who wait for what changed.
-    fn step<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    /// Changes the state in one step at the store's time, then wakes the tasks that wait
+    /// for what changed.
+    fn step<T>(&self, change: impl FnOnce(&mut MemoryState) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ms = self.time(state.now_ms);
+        state.advance_to(now_ms);
         let answer = change(&mut state);
-        let bells = state.wake.take_bells();
+        let woken = state.wake.take_woken();
         drop(state);
-        for bell in bells {
-            bell.notify_one();
+        for waker in woken {
+            waker.wake();
         }
         answer
     }
+}
 
-    /// A step at this time.
-    fn step_at<T>(&self, now_ms: u64, change: impl FnOnce(&mut State) -> T) -> T {
-        self.step(|state| {
-            state.advance_to(self.clock.now_ms(now_ms));
-            change(state)
+impl WakeSource for MemoryProvider {
+    fn with_registry<T>(&self, job: impl FnOnce(&mut WakeRegistry) -> T) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        job(&mut state.wake)
+    }
+
+    fn check_session(&self, session: SessionId) -> Result<(), ProviderError> {
+        self.look(|state| match state.sessions.contains_key(&session) {
+            true => Ok(()),
+            false => Err(ProviderError::SessionLost { session }),
         })
     }
 }
 
 #[async_trait]
 impl Provider for MemoryProvider {
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
-        Ok(self.step_at(now_ms, |state| state.open_session(options)))
+    fn now_ms(&self) -> u64 {
+        self.look(|state| self.time(state.now_ms))
     }
 
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError> {
-        self.step_at(now_ms, |state| state.heartbeat(session))
+    async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
+        Ok(self.step(|state| state.open_session(options)))
     }
 
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
-        self.step_at(now_ms, |state| state.close_session(session));
+    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+        self.step(|state| state.heartbeat(session))
+    }
+
+    async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
+        self.step(|state| state.close_session(session));
         Ok(())
     }
 
@@ -193,21 +230,16 @@ impl Provider for MemoryProvider {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        self.step_at(now_ms, |state| state.fetch_instances(session, max))
+        self.step(|state| state.fetch_instances(session, max))
     }
 
-    /// A commit brings no time of the caller's: it happens at the store's.
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        turns
-            .into_iter()
-            .map(|turn| self.step_at(0, |state| state.commit(turn)))
-            .collect()
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        self.step(|state| state.commit(&turn))
     }
 
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        self.step_at(now_ms, |state| state.release(releases))
+    async fn release(&self, releases: Vec<Release>) -> Result<(), ProviderError> {
+        self.step(|state| state.release(releases))
     }
 
     async fn fetch_work(
@@ -215,30 +247,27 @@ impl Provider for MemoryProvider {
         session: SessionId,
         queues: &[Option<Name>],
         max: usize,
-        now_ms: u64,
     ) -> Result<WorkBatch, ProviderError> {
-        self.step_at(now_ms, |state| state.fetch_work(session, queues, max))
+        self.step(|state| state.fetch_work(session, queues, max))
     }
 
     async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        self.step_at(now_ms, |state| state.settle_work(settlements))
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        self.step(|state| state.settle_work(settlement))
     }
 
     async fn heartbeat_work(
         &self,
         lease: &WorkLease,
         details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError> {
-        self.step_at(now_ms, |state| state.heartbeat_work(lease, details))
+    ) -> Result<HeartbeatOutcome, ProviderError> {
+        self.step(|state| state.heartbeat_work(lease, details))
     }
 
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        Ok(self.step_at(now_ms, |state| state.fire_timers(max)))
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        Ok(self.step(|state| state.fire_timers(max)))
     }
 
     async fn start(
@@ -246,34 +275,24 @@ impl Provider for MemoryProvider {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        self.step_at(now_ms, |state| state.start(instance, message, reuse))
+        self.step(|state| state.start(instance, message, reuse))
     }
 
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        self.step_at(now_ms, |state| state.send(messages))
+    async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        self.step(|state| state.send(message))
     }
 
     async fn suspend(
         &self,
         instance: &InstanceId,
         reason: Failure,
-        now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
-        self.step_at(now_ms, |state| state.suspend(instance, reason))
+        self.step(|state| state.suspend(instance, reason))
     }
 
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        Ok(self.step_at(now_ms, |state| state.resume(instance)))
+    async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError> {
+        Ok(self.step(|state| state.resume(instance)))
     }
 
     async fn instance(
@@ -326,23 +345,16 @@ impl Provider for MemoryProvider {
         Ok(self.look(|state| state.poisoned(after, max)))
     }
 
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        Ok(self.step_at(now_ms, |state| state.purge(purge)))
+    async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
+        Ok(self.step(|state| state.purge(purge)))
     }
 
     async fn wait(
         &self,
         session: Option<SessionId>,
         topic: &WakeTopic,
-        seen: WakeSeq,
+        since: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let bell = Arc::new(Notify::new());
-        loop {
-            let look = |state: &mut State| state.look_or_leave_bell(session, topic, seen, &bell);
-            if let Some(seen) = self.step(look)? {
-                return Ok(seen);
-            }
-            bell.notified().await;
-        }
+        self.wait_for_change(session, topic, since).await
     }
 }

@@ -1,12 +1,11 @@
 //! Removing ended instances. Their highest execution id stays.
 
 use durable_core::InstanceId;
-use durable_core::provider::{PurgeReport, PurgeRequest};
+use durable_core::provider::{Change, PurgeReport, PurgeRequest};
 
-use super::state::State;
-use super::wake::Topic;
+use super::state::MemoryState;
 
-impl State {
+impl MemoryState {
     pub(super) fn purge(&mut self, purge: &PurgeRequest) -> PurgeReport {
         let ended: Vec<InstanceId> = self
             .instances
@@ -18,10 +17,10 @@ impl State {
         for id in &ended[..removed] {
             self.remove_instance(id);
         }
-        PurgeReport {
-            instances: removed,
-            has_more: removed < ended.len(),
-        }
+        let mut report = PurgeReport::default();
+        report.instances = removed;
+        report.has_more = removed < ended.len();
+        report
     }
 
     fn remove_instance(&mut self, id: &InstanceId) {
@@ -32,6 +31,6 @@ impl State {
         }
         self.poisoned.retain(|key, _| key.instance != *id);
         self.drop_timers_of(id);
-        self.wake.note(Topic::Instance(id.clone()));
+        self.wake.note(Change::Instance(id.clone()));
     }
 }

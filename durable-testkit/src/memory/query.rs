@@ -8,9 +8,9 @@ use durable_core::provider::{
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
-use super::state::State;
+use super::state::MemoryState;
 
-impl State {
+impl MemoryState {
     pub(super) fn instance(&self, id: &InstanceId) -> Option<InstanceRecord> {
         self.instances
             .get(id)
@@ -32,18 +32,20 @@ impl State {
         let instances: Vec<InstanceRecord> = matching.by_ref().take(max).cloned().collect();
         let last = instances.last().map(|record| &record.instance).or(after);
         let next = last.cloned().filter(|_| matching.next().is_some());
-        InstancePage { instances, next }
+        let mut page = InstancePage::default();
+        page.instances = instances;
+        page.next = next;
+        page
     }
 
     pub(super) fn executions(&self, id: &InstanceId) -> Vec<ExecutionRecord> {
         self.histories
             .iter()
             .filter(|((instance, _), _)| instance == id)
-            .map(|((_, execution_id), entries)| ExecutionRecord {
-                execution_id: *execution_id,
-                last_event_id: entries
-                    .last()
-                    .map_or(EventId::UNASSIGNED, HistoryEntry::event_id),
+            .map(|((_, execution_id), entries)| {
+                let last = entries.last();
+                let tail = last.map_or(EventId::UNASSIGNED, HistoryEntry::event_id);
+                ExecutionRecord::new(*execution_id, tail)
             })
             .collect()
     }
@@ -55,10 +57,10 @@ impl State {
             seq: *seq,
             message: message.clone(),
         });
-        InboxPage {
-            messages: later.by_ref().take(max).collect(),
-            has_more: later.next().is_some(),
-        }
+        let mut page = InboxPage::default();
+        page.messages = later.by_ref().take(max).collect();
+        page.has_more = later.next().is_some();
+        page
     }
 
     pub(super) fn poisoned(&self, after: Option<&WorkKey>, max: usize) -> PoisonedPage {
@@ -67,16 +69,13 @@ impl State {
         let work = later
             .by_ref()
             .take(max)
-            .map(|(_, (item, failure))| PoisonedWork {
-                item: item.clone(),
-                failure: failure.clone(),
-            });
+            .map(|(_, (item, failure))| PoisonedWork::new(item.clone(), failure.clone()));
         let work: Vec<PoisonedWork> = work.collect();
         let last = work.last().map(|last| &last.item.key).or(after);
-        PoisonedPage {
-            next: last.cloned().filter(|_| later.next().is_some()),
-            work,
-        }
+        let mut page = PoisonedPage::default();
+        page.next = last.cloned().filter(|_| later.next().is_some());
+        page.work = work;
+        page
     }
 
     pub(super) fn history(
@@ -91,10 +90,9 @@ impl State {
             .into_iter()
             .flatten()
             .filter(|entry| entry.event_id() > after);
-        let entries = later.by_ref().take(max).cloned().collect();
-        HistoryPage {
-            entries,
-            has_more: later.next().is_some(),
-        }
+        let mut page = HistoryPage::default();
+        page.entries = later.by_ref().take(max).cloned().collect();
+        page.has_more = later.next().is_some();
+        page
     }
 }

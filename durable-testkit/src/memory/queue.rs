@@ -9,7 +9,7 @@ use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
 
 use super::state::ReadySince;
 
-/// All work that is queued or in somebody's hands.
+/// All work that is queued or held by a session.
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
     items: BTreeMap<WorkKey, Work>,
@@ -17,7 +17,7 @@ pub(super) struct WorkQueue {
     held: BTreeSet<WorkKey>,
 }
 
-/// A work item in its queue or in somebody's hands.
+/// A work item in its queue or held by a session.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) item: WorkItem,
@@ -26,7 +26,7 @@ pub(super) struct Work {
     pub(super) failures: u32,
     pub(super) crashes: u32,
     pub(super) heartbeat: Option<Payload>,
-    /// Only of work in somebody's hands: other cancelled work is removed.
+    /// Only of work that a session holds: other cancelled work is removed.
     pub(super) is_cancelled: bool,
 }
 
@@ -175,18 +175,11 @@ impl Work {
     }
 
     fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {
-        let lease = WorkLease {
-            key: self.item.key.clone(),
-            session,
-            token,
-        };
-        self.holder = Some(lease.clone());
-        ClaimedWork {
-            lease,
-            item: self.item.clone(),
-            attempt: self.failures + 1,
-            crashes: self.crashes,
-            heartbeat: self.heartbeat.clone(),
-        }
+        let mut claimed = ClaimedWork::new(self.item.clone(), session, token);
+        claimed.attempt = self.failures + 1;
+        claimed.crashes = self.crashes;
+        claimed.heartbeat.clone_from(&self.heartbeat);
+        self.holder = Some(claimed.lease.clone());
+        claimed
     }
 }

@@ -1,22 +1,23 @@
 //! Sessions: their heartbeats, and what becomes of their holdings.
 
 use durable_core::InstanceId;
-use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport, WorkKey};
+use durable_core::provider::{
+    Change, ProviderError, SessionId, SessionOptions, SessionReport, WorkKey,
+};
 
-use super::state::{Session, State};
-use super::wake::Topic;
+use super::state::{MemoryState, StoredSession};
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum SessionEnd {
     InGoodOrder,
     Crashed,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn open_session(&mut self, options: SessionOptions) -> SessionId {
         let id = SessionId(self.next_number());
-        let session = Session {
+        let session = StoredSession {
             node: options.node,
             session_timeout_ms: options.session_timeout_ms,
             last_heartbeat_ms: self.now_ms,
@@ -28,23 +29,25 @@ impl State {
     pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<SessionReport, ProviderError> {
         let now_ms = self.now_ms;
         self.live_session(id)?.last_heartbeat_ms = now_ms;
-        Ok(SessionReport {
-            now_ms,
-            cancelled_work: self
-                .work
-                .held_by(id)
-                .filter(|work| work.is_cancelled)
-                .map(|work| work.item.key.clone())
-                .collect(),
-        })
+        let mut report = SessionReport::default();
+        report.cancelled_work = self
+            .work
+            .held_by(id)
+            .filter(|work| work.is_cancelled)
+            .map(|work| work.item.key.clone())
+            .collect();
+        Ok(report)
     }
 
     pub(super) fn close_session(&mut self, id: SessionId) {
-        self.end_session(id, Ending::InGoodOrder);
+        self.end_session(id, SessionEnd::InGoodOrder);
     }
 
     /// The session, unless it has ended.
-    pub(super) fn live_session(&mut self, id: SessionId) -> Result<&mut Session, ProviderError> {
+    pub(super) fn live_session(
+        &mut self,
+        id: SessionId,
+    ) -> Result<&mut StoredSession, ProviderError> {
         self.sessions
             .get_mut(&id)
             .ok_or(ProviderError::SessionLost { session: id })
@@ -58,19 +61,19 @@ impl State {
             .map(|(id, _)| *id)
             .collect();
         for id in late {
-            self.end_session(id, Ending::Crashed);
+            self.end_session(id, SessionEnd::Crashed);
         }
     }
 
-    fn end_session(&mut self, id: SessionId, ending: Ending) {
+    fn end_session(&mut self, id: SessionId, ending: SessionEnd) {
         if self.sessions.remove(&id).is_none() {
             return;
         }
-        let crash = u32::from(ending == Ending::Crashed);
+        let crash = u32::from(ending == SessionEnd::Crashed);
         for instance in self.instances_held_by(id) {
             if let Some(held) = self.instances.get_mut(&instance) {
                 held.crashes += crash;
-                held.must_run |= ending == Ending::Crashed;
+                held.must_run |= ending == SessionEnd::Crashed;
             }
             self.free_instance(&instance);
         }
@@ -80,7 +83,7 @@ impl State {
             }
             self.free_work(&key, 0);
         }
-        self.wake.note(Topic::Session(id));
+        self.wake.note(Change::Session(id));
     }
 
     fn instances_held_by(&self, id: SessionId) -> Vec<InstanceId> {
@@ -97,7 +100,7 @@ impl State {
     }
 }
 
-impl Session {
+impl StoredSession {
     /// When it ends, if no heartbeat comes.
     pub(super) fn late_at_ms(&self) -> u64 {
         let last_moment_ms = self

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, InstanceRecord, Message, SessionId, Timer, WorkItem, WorkKey,
+    CommitId, InstanceRecord, Message, SessionId, SourceEvent, WorkItem, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
 use super::queue::Work;
-use super::state::{Instance, State};
+use super::state::{MemoryState, StoredInstance};
 
 /// Everything that a [`MemoryProvider`](crate::MemoryProvider) holds.
 ///
@@ -22,9 +22,8 @@ use super::state::{Instance, State};
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let store = MemoryProvider::new();
 /// let message = start_message("start-1");
-/// let _ = store.start(&"order-7".into(), message, IdReuse::Refuse, 1_000).await?;
+/// let _ = store.start(&"order-7".into(), message, IdReuse::Refuse).await?;
 /// let snapshot = store.snapshot();
-/// assert_eq!(snapshot.now_ms, 1_000);
 /// assert_eq!(snapshot.instances["order-7"].inbox.len(), 1);
 /// assert!(snapshot.work.is_empty() && snapshot.timers.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
@@ -44,11 +43,22 @@ pub struct Snapshot {
     pub histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
     /// The timers that have not fired, by due time and then in the order in
     /// which they were set.
-    pub timers: Vec<Timer>,
-    /// The work that is queued or in somebody's hands.
+    pub timers: Vec<TimerSnapshot>,
+    /// The work that is queued or held by a session.
     pub work: BTreeMap<WorkKey, WorkSnapshot>,
-    /// The work that was set aside, and why.
+    /// The dead letters, and why they are.
     pub poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
+}
+
+/// A timer in a [`Snapshot`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimerSnapshot {
+    /// The instance that set it.
+    pub instance: InstanceId,
+    /// Its `TimerCreated`.
+    pub source: SourceEvent,
+    /// When it is due.
+    pub due_ms: u64,
 }
 
 /// A session in a [`Snapshot`].
@@ -75,7 +85,7 @@ pub struct InstanceSnapshot {
     pub messages_to_give: usize,
     /// Whether it is to run without a message too, until its next commit.
     pub must_run: bool,
-    /// A free instance is not handed out before this time.
+    /// No session may claim the instance before this time.
     pub not_before_ms: u64,
     /// How many sessions died holding it since its last commit.
     pub crashes: u32,
@@ -98,11 +108,11 @@ pub struct WorkSnapshot {
     pub crashes: u32,
     /// What its last heartbeat left behind.
     pub heartbeat: Option<Payload>,
-    /// Whether nobody waits for it any more.
+    /// Whether a commit cancelled it.
     pub is_cancelled: bool,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn snapshot(&self) -> Snapshot {
         let sessions = self.sessions.iter().map(|(id, session)| {
             let snapshot = SessionSnapshot {
@@ -114,8 +124,8 @@ impl State {
         });
         let instances = self.instances.iter();
         let work = self.work.iter();
-        let mut timers: Vec<_> = self.timers.values().collect();
-        timers.sort_by_key(|pending| (pending.timer.fire_at_ms, pending.number));
+        let mut timers: Vec<_> = self.timers.iter().collect();
+        timers.sort_by_key(|(_, timer)| (timer.due_ms, timer.number));
         Snapshot {
             now_ms: self.now_ms,
             sessions: sessions.collect(),
@@ -126,7 +136,11 @@ impl State {
             histories: self.histories.clone(),
             timers: timers
                 .into_iter()
-                .map(|pending| pending.timer.clone())
+                .map(|((instance, source), timer)| TimerSnapshot {
+                    instance: instance.clone(),
+                    source: *source,
+                    due_ms: timer.due_ms,
+                })
                 .collect(),
             work: work
                 .map(|(key, work)| (key.clone(), work.snapshot()))
@@ -136,7 +150,7 @@ impl State {
     }
 }
 
-impl Instance {
+impl StoredInstance {
     fn snapshot(&self) -> InstanceSnapshot {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
         InstanceSnapshot {

@@ -3,29 +3,28 @@
 //! - Every number that must only rise (tokens, places in inboxes, the order in
 //!   which things became ready) comes from one counter, so none is ever used
 //!   again, not even after a purge.
-//! - The store's time is the highest `now_ms` that was ever passed in.
-//! - A suspended instance is held by nobody.
+//! - The store's time is the highest that the clock of any handle ever showed.
+//! - No session holds a suspended instance.
 
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, StatusKind, Timer,
-    WorkItem, WorkKey,
+    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, SourceEvent,
+    StatusKind, WakeRegistry, WorkItem, WorkKey,
 };
-use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
+use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
 use super::queue::WorkQueue;
-use super::wake::{Topic, WakeBoard};
 
 /// The whole store.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) limits: Limits,
     pub(super) messages_per_fetch: usize,
     pub(super) now_ms: u64,
     last_number: u64,
-    pub(super) sessions: BTreeMap<SessionId, Session>,
-    pub(super) instances: BTreeMap<InstanceId, Instance>,
+    pub(super) sessions: BTreeMap<SessionId, StoredSession>,
+    pub(super) instances: BTreeMap<InstanceId, StoredInstance>,
     /// The highest execution of every instance id there ever was.
     pub(super) highest_execution: BTreeMap<InstanceId, ExecutionId>,
     pub(super) histories: BTreeMap<(InstanceId, ExecutionId), Vec<HistoryEntry>>,
@@ -33,12 +32,12 @@ pub(super) struct State {
     pub(super) work: WorkQueue,
     /// Work that was set aside, and why.
     pub(super) poisoned: BTreeMap<WorkKey, (WorkItem, Failure)>,
-    pub(super) wake: WakeBoard,
+    pub(super) wake: WakeRegistry,
 }
 
 /// A node's life.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct StoredSession {
     pub(super) node: String,
     pub(super) session_timeout_ms: u64,
     pub(super) last_heartbeat_ms: u64,
@@ -46,14 +45,14 @@ pub(super) struct Session {
 
 /// An instance and everything that is handed out or thrown away with it.
 #[derive(Debug)]
-pub(super) struct Instance {
+pub(super) struct StoredInstance {
     pub(super) record: InstanceRecord,
     pub(super) inbox: BTreeMap<InboxSeq, Message>,
-    pub(super) holder: Option<Holder>,
+    pub(super) holder: Option<LeaseHolder>,
     /// It is to run without a message too, until its next commit: it was resumed,
     /// or the session that held it ended without closing.
     pub(super) must_run: bool,
-    /// When it became ready, while it is; see [`Instance::is_ready`].
+    /// When it became ready, while it is; see [`StoredInstance::is_ready`].
     pub(super) ready_since: Option<ReadySince>,
     /// A free instance is not handed out before.
     pub(super) not_before_ms: u64,
@@ -65,7 +64,7 @@ pub(super) struct Instance {
 
 /// Who may commit turns of an instance.
 #[derive(Debug)]
-pub(super) struct Holder {
+pub(super) struct LeaseHolder {
     pub(super) lease: Lease,
     /// Messages up to here were given under this lease.
     pub(super) given_up_to: InboxSeq,
@@ -79,17 +78,17 @@ pub(super) struct ReadySince {
 }
 
 /// A timer by its `TimerCreated`.
-pub(super) type TimerKey = (InstanceId, ExecutionId, EventId);
+pub(super) type TimerKey = (InstanceId, SourceEvent);
 
 /// A timer that has not fired.
 #[derive(Debug)]
 pub(super) struct PendingTimer {
-    pub(super) timer: Timer,
+    pub(super) due_ms: u64,
     /// Rises in the order in which timers were set.
     pub(super) number: u64,
 }
 
-impl State {
+impl MemoryState {
     pub(super) fn new(limits: Limits, messages_per_fetch: usize) -> Self {
         Self {
             limits,
@@ -154,13 +153,13 @@ impl State {
         }
         instance.ready_since.get_or_insert(place);
         self.wake.note(match &instance.holder {
-            Some(holder) => Topic::Session(holder.lease.session),
-            None => Topic::FreeInstances,
+            Some(holder) => Change::Session(holder.lease.session),
+            None => Change::FreeInstances,
         });
     }
 }
 
-impl Instance {
+impl StoredInstance {
     pub(super) fn is_suspended(&self) -> bool {
         self.record.status.kind() == StatusKind::Suspended
     }
@@ -171,6 +170,12 @@ impl Instance {
 
     pub(super) fn has_message(&self, id: &MessageId) -> bool {
         self.inbox.values().any(|message| message.message_id == *id)
+    }
+
+    /// Notes that the record changed at this time. What it says about that never goes back:
+    /// the entries of a turn may be ahead of the store's clock.
+    pub(super) fn changed_at(&mut self, time_ms: u64) {
+        self.record.updated_at_ms = self.record.updated_at_ms.max(time_ms);
     }
 
     /// Whether it is to be handed out: a held one to its holder, a free one to

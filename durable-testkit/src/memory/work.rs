@@ -1,15 +1,14 @@
-//! Work: handing it out, taking it back, cancelling it.
+//! Work: claiming it, taking it back, cancelling it.
 
 use durable_core::provider::{
-    ClaimedWork, Message, MessageBody, ProviderError, SessionId, WorkBatch, WorkItem, WorkKey,
-    WorkLease, WorkResult, WorkSettlement,
+    Change, ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError, SessionId,
+    SettleOutcome, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
-use super::state::State;
-use super::wake::Topic;
+use super::state::MemoryState;
 
-impl State {
+impl MemoryState {
     pub(super) fn fetch_work(
         &mut self,
         session: SessionId,
@@ -18,15 +17,14 @@ impl State {
     ) -> Result<WorkBatch, ProviderError> {
         self.live_session(session)?;
         let work = self.claim_work(session, queues, max);
-        Ok(WorkBatch {
-            now_ms: self.now_ms,
-            seen: self.wake.seen(),
-            work,
-            next_due_ms: self.next_due_work_ms(session, queues),
-        })
+        let mut batch = WorkBatch::default();
+        batch.seen = self.wake.seen();
+        batch.work = work;
+        batch.next_due_ms = self.next_due_work_ms(session, queues);
+        Ok(batch)
     }
 
-    /// Hands out the work of these queues that became ready first.
+    /// Claims the work of these queues that became ready first.
     pub(super) fn claim_work(
         &mut self,
         session: SessionId,
@@ -43,41 +41,37 @@ impl State {
             .collect()
     }
 
-    pub(super) fn add_work(&mut self, items: Vec<WorkItem>) {
-        for item in items {
-            let ready_since = self.ready_from(0);
-            self.wake.note(Topic::Work(item.options.queue.clone()));
-            self.work.add(item, ready_since);
-        }
+    pub(super) fn add_work(&mut self, item: WorkItem) {
+        let ready_since = self.ready_from(0);
+        self.wake.note(Change::Work(item.options.queue.clone()));
+        self.work.add(item, ready_since);
     }
 
     pub(super) fn settle_work(
         &mut self,
-        settlements: Vec<WorkSettlement>,
-    ) -> Result<Vec<bool>, ProviderError> {
-        for settlement in &settlements {
-            self.limits.check_work_result(&settlement.result)?;
-        }
-        Ok(settlements
-            .into_iter()
-            .map(|settlement| self.settle(settlement))
-            .collect())
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        self.limits.check_work_result(&settlement.result)?;
+        Ok(match self.settle(settlement) {
+            true => SettleOutcome::Settled,
+            false => SettleOutcome::LeaseLost,
+        })
     }
 
     pub(super) fn heartbeat_work(
         &mut self,
         lease: &WorkLease,
         details: Payload,
-    ) -> Result<bool, ProviderError> {
+    ) -> Result<HeartbeatOutcome, ProviderError> {
         self.limits.check_payload("heartbeat", &details)?;
         let Some(work) = self.work.held_under(lease) else {
-            return Ok(false);
+            return Ok(HeartbeatOutcome::LeaseLost);
         };
         work.heartbeat = Some(details);
-        Ok(true)
+        Ok(HeartbeatOutcome::Kept)
     }
 
-    /// Removes work that nobody has; marks work that somebody has.
+    /// Removes work that no session holds; marks work that a session holds.
     pub(super) fn cancel_work(&mut self, key: &WorkKey) {
         let Some(work) = self.work.get_mut(key) else {
             return;
@@ -105,12 +99,14 @@ impl State {
             self.work.remove(key);
             return;
         }
-        self.wake.note(Topic::Work(work.item.options.queue.clone()));
+        self.wake
+            .note(Change::Work(work.item.options.queue.clone()));
         self.work.give_back(key, ready_since);
     }
 
+    /// Applies a settlement; answers whether its lease was held.
     fn settle(&mut self, settlement: WorkSettlement) -> bool {
-        let WorkSettlement { lease, result } = settlement;
+        let WorkSettlement { lease, result, .. } = settlement;
         let Some(work) = self.work.held_under(&lease) else {
             return false;
         };

@@ -2,8 +2,9 @@
 //! choose for itself (session ids, tokens, places, derived message ids, reasons).
 
 use durable_core::provider::{
-    ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, Message, MessageBody,
-    ProviderError, PurgeReport, ReadyInstance, SendOutcome, StartOutcome, WorkItem, WorkKey,
+    ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, HeartbeatOutcome, Message,
+    MessageBody, ProviderError, PurgeReport, ReadyInstance, SendOutcome, SettleOutcome,
+    StartOutcome, WorkItem, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Payload};
 
@@ -11,18 +12,19 @@ use crate::message::comparable;
 
 /// What one side answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ComparedAnswer {
     /// There was nothing to call.
     Nothing,
     /// The call has no answer but that it was made.
     Done,
     CancelledWork(Vec<WorkKey>),
     Started(StartOutcome),
-    Sent(Vec<SendOutcome>),
-    Ready(Vec<Ready>),
-    Committed(Commit),
-    Claimed(Vec<Claim>),
-    Held(Vec<bool>),
+    Sent(SendOutcome),
+    Ready(Vec<ComparedInstance>),
+    Committed(ComparedCommit),
+    Claimed(Vec<ComparedWork>),
+    Settled(SettleOutcome),
+    Heartbeat(HeartbeatOutcome),
     Fired {
         fired: usize,
         next_due_ms: Option<u64>,
@@ -33,7 +35,7 @@ pub(super) enum Answer {
 
 /// An instance that was handed out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ready {
+pub(super) struct ComparedInstance {
     instance: InstanceId,
     execution_id: ExecutionId,
     last_event_id: EventId,
@@ -43,13 +45,13 @@ pub(super) struct Ready {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Commit {
+pub(super) enum ComparedCommit {
     Done {
         has_messages: bool,
-        claimed: Vec<Claim>,
+        claimed: Vec<ComparedWork>,
     },
     AlreadyDone {
-        claimed: Vec<Claim>,
+        claimed: Vec<ComparedWork>,
     },
     Fenced,
     Conflict(ExecutionId, EventId),
@@ -57,7 +59,7 @@ pub(super) enum Commit {
 
 /// Work that was handed out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct ComparedWork {
     item: WorkItem,
     attempt: u32,
     crashes: u32,
@@ -73,7 +75,7 @@ pub(super) enum Refusal {
     Unexpected(String),
 }
 
-impl Answer {
+impl ComparedAnswer {
     /// An answer or a refusal.
     pub(super) fn of<T>(answer: Result<T, ProviderError>, told: impl FnOnce(T) -> Self) -> Self {
         match answer {
@@ -86,7 +88,7 @@ impl Answer {
     }
 
     pub(super) fn ready(instances: &[ReadyInstance]) -> Self {
-        let mut ready: Vec<Ready> = instances.iter().map(Ready::of).collect();
+        let mut ready: Vec<ComparedInstance> = instances.iter().map(ComparedInstance::of).collect();
         ready.sort();
         Self::Ready(ready)
     }
@@ -108,23 +110,23 @@ impl Answer {
 
     pub(super) fn committed(outcome: &CommitOutcome) -> Self {
         Self::Committed(match outcome {
-            CommitOutcome::Done(committed) => Commit::Done {
+            CommitOutcome::Done(committed) => ComparedCommit::Done {
                 has_messages: committed.has_messages,
                 claimed: claims(&committed.claimed),
             },
-            CommitOutcome::AlreadyDone(Committed { claimed, .. }) => Commit::AlreadyDone {
+            CommitOutcome::AlreadyDone(Committed { claimed, .. }) => ComparedCommit::AlreadyDone {
                 claimed: claims(claimed),
             },
-            CommitOutcome::Fenced => Commit::Fenced,
+            CommitOutcome::Fenced => ComparedCommit::Fenced,
             CommitOutcome::Conflict {
                 execution_id,
                 last_event_id,
-            } => Commit::Conflict(*execution_id, *last_event_id),
+            } => ComparedCommit::Conflict(*execution_id, *last_event_id),
         })
     }
 }
 
-impl Ready {
+impl ComparedInstance {
     fn of(ready: &ReadyInstance) -> Self {
         let messages = ready.messages.iter();
         Self {
@@ -148,8 +150,8 @@ fn described(message: &Message) -> String {
     serde_json::json!({ "message_id": message_id, "body": message.body }).to_string()
 }
 
-fn claims(work: &[ClaimedWork]) -> Vec<Claim> {
-    let claims = work.iter().map(|claimed| Claim {
+fn claims(work: &[ClaimedWork]) -> Vec<ComparedWork> {
+    let claims = work.iter().map(|claimed| ComparedWork {
         item: claimed.item.clone(),
         attempt: claimed.attempt,
         crashes: claimed.crashes,

@@ -1,18 +1,23 @@
 //! The calls of a script, each made on both sides.
 
+use std::sync::Arc;
+
 use durable_core::provider::{
-    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, OutgoingMessage, Provider,
-    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, TurnCommit,
-    WorkResult, WorkSettlement,
+    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease, OutgoingMessage, Provider,
+    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, SessionReport,
+    TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
-use super::answer::Answer;
-use super::hands::Pair;
-use super::op::{Claimed, Instance, Node, Queue, Returned, Sent, Settlement, Turn};
+use super::answer::ComparedAnswer;
+use super::leases::Pair;
 use super::run::Play;
+use super::script::{
+    ScriptInstance, ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement,
+    ScriptTurn, ScriptWork,
+};
 use super::turn::{self, queue_name};
-use crate::conformance::Clock;
+use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
 
 /// More than a script can make ready.
@@ -20,141 +25,134 @@ const MANY: usize = 1_000;
 
 /// How long a session lives without a heartbeat. It is odd and every time is
 /// even, so that nothing depends on what "late" means to the millisecond.
-const HEARTBEAT_BOUND_MS: u64 = 1_001;
+const SESSION_TIMEOUT_MS: u64 = 1_001;
 
-const NOTHING: Pair<Answer> = Pair {
-    model: Answer::Nothing,
-    provider: Answer::Nothing,
+const NOTHING: Pair<ComparedAnswer> = Pair {
+    model: ComparedAnswer::Nothing,
+    provider: ComparedAnswer::Nothing,
 };
 
 impl Play<'_> {
     /// Lets time pass, and both stores know it.
-    pub(super) async fn pass(&mut self, ms: u16) -> Pair<Answer> {
-        self.virtual_now_ms += u64::from(ms);
+    pub(super) async fn pass(&mut self, ms: u16) -> Pair<ComparedAnswer> {
+        self.time.manual.advance(u64::from(ms));
         self.fire_timers(0).await
     }
 
-    pub(super) async fn open(&mut self, node: Node) -> Pair<Answer> {
-        let options = || SessionOptions {
-            node: node.to_string(),
-            session_timeout_ms: match self.clock {
-                Clock::Virtual => HEARTBEAT_BOUND_MS,
-                Clock::Wall { .. } => 3_600_000,
-            },
+    pub(super) async fn open(&mut self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let timeout_ms = match self.time.clock {
+            StoreClock::Virtual => SESSION_TIMEOUT_MS,
+            StoreClock::Wall { .. } => 3_600_000,
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.open_session(options(), now_ms).await;
-        let provider = self.sides.provider.open_session(options(), now_ms).await;
+        let options = || SessionOptions::new(node.to_string()).session_timeout_ms(timeout_ms);
+        let model = self.sides.model.open_session(options()).await;
+        let provider = self.sides.provider.open_session(options()).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
             let session = Pair {
                 model: *model,
                 provider: *provider,
             };
-            self.hands.sessions.insert(node, session);
+            self.leases.sessions.insert(node, session);
         }
         Pair {
-            model: Answer::of(model, |_| Answer::Done),
-            provider: Answer::of(provider, |_| Answer::Done),
+            model: ComparedAnswer::of(model, |_| ComparedAnswer::Done),
+            provider: ComparedAnswer::of(provider, |_| ComparedAnswer::Done),
         }
     }
 
-    pub(super) async fn heartbeat(&self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node) else {
+    pub(super) async fn heartbeat(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.heartbeat(session.model, now_ms).await;
-        let provider = self.sides.provider.heartbeat(session.provider, now_ms);
-        let told = |report: durable_core::provider::SessionReport| {
+        let told = |report: SessionReport| {
             let mut cancelled = report.cancelled_work;
             cancelled.sort();
-            Answer::CancelledWork(cancelled)
+            ComparedAnswer::CancelledWork(cancelled)
         };
-        Pair {
-            model: Answer::of(model, told),
-            provider: Answer::of(provider.await, told),
-        }
+        let beat = async |side: &dyn Provider, session: SessionId| {
+            ComparedAnswer::of(side.heartbeat(session).await, told)
+        };
+        self.on_each(*session, beat).await
     }
 
-    pub(super) async fn close(&self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node) else {
+    pub(super) async fn close(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = self.sides.model.close_session(session.model, now_ms).await;
-        let provider = self.sides.provider.close_session(session.provider, now_ms);
-        Pair {
-            model: Answer::of(model, |()| Answer::Done),
-            provider: Answer::of(provider.await, |()| Answer::Done),
-        }
+        let close = async |side: &dyn Provider, session: SessionId| {
+            ComparedAnswer::of(side.close_session(session).await, |()| ComparedAnswer::Done)
+        };
+        self.on_each(*session, close).await
     }
 
     pub(super) async fn start(
         &self,
-        instance: Instance,
-        sent: Sent,
+        instance: ScriptInstance,
+        sent: ScriptMessageId,
         reuse: IdReuse,
-    ) -> Pair<Answer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+    ) -> Pair<ComparedAnswer> {
+        let id = instance.id();
         let start = async |side: &dyn Provider| {
             let message = start_message(sent.to_string());
-            let answer = side.start(&id, message, reuse, now_ms).await;
-            Answer::of(answer, Answer::started)
+            let answer = side.start(&id, message, reuse).await;
+            ComparedAnswer::of(answer, ComparedAnswer::started)
         };
         self.on_both(start).await
     }
 
-    pub(super) async fn send(&self, instance: Instance, sent: Sent) -> Pair<Answer> {
-        let now_ms = self.now_ms();
+    pub(super) async fn send(
+        &self,
+        instance: ScriptInstance,
+        sent: ScriptMessageId,
+    ) -> Pair<ComparedAnswer> {
         let send = async |side: &dyn Provider| {
-            let outgoing = OutgoingMessage {
-                target: instance.id(),
-                message: event_message(sent.to_string()),
-            };
-            Answer::of(side.send(vec![outgoing], now_ms).await, Answer::Sent)
+            let message = event_message(sent.to_string());
+            let outgoing = OutgoingMessage::new(instance.id(), message);
+            ComparedAnswer::of(side.send(outgoing).await, ComparedAnswer::Sent)
         };
         self.on_both(send).await
     }
 
-    pub(super) async fn fetch(&mut self, node: Node) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node).copied() else {
+    pub(super) async fn fetch(&mut self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let model = fetch_all(self.sides.model, session.model, now_ms).await;
-        let provider = fetch_all(self.sides.provider, session.provider, now_ms).await;
+        let model = fetch_all(self.sides.model, session.model).await;
+        let provider = fetch_all(self.sides.provider, session.provider).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
-            if let Err(stale) = self.hands.check_leases(provider) {
+            if let Err(stale) = self.leases.check_leases(provider) {
                 return Pair {
-                    model: Answer::ready(model),
+                    model: ComparedAnswer::ready(model),
                     provider: stale,
                 };
             }
             for (model, provider) in model.iter().zip(provider) {
                 let id = &model.lease.instance;
-                let known = Instance::ALL.into_iter().find(|known| known.id() == *id);
+                let known = ScriptInstance::ALL
+                    .into_iter()
+                    .find(|known| known.id() == *id);
                 if let Some(instance) = known {
-                    self.hands.take(node, instance, model, provider);
+                    self.leases.take(node, instance, model, provider);
                 }
             }
         }
         Pair {
-            model: Answer::of(model, |ready| Answer::ready(&ready)),
-            provider: Answer::of(provider, |ready| Answer::ready(&ready)),
+            model: ComparedAnswer::of(model, |ready| ComparedAnswer::ready(&ready)),
+            provider: ComparedAnswer::of(provider, |ready| ComparedAnswer::ready(&ready)),
         }
     }
 
     pub(super) async fn commit(
         &mut self,
-        node: Node,
-        instance: Instance,
-        turn: &Turn,
-    ) -> Pair<Answer> {
+        node: ScriptNode,
+        instance: ScriptInstance,
+        turn: &ScriptTurn,
+    ) -> Pair<ComparedAnswer> {
         let now_ms = self.now_ms();
-        let Some(held) = self.hands.instances.get_mut(&(node, instance)) else {
+        let Some(held) = self.leases.instances.get_mut(&(node, instance)) else {
             return NOTHING;
         };
-        let mut turns = turn::build(turn, held, self.clock, now_ms);
+        let mut turns = turn::build(turn, held, self.time.clock, now_ms);
         if !self.claims {
             turns.model.claim = Claim::default();
             turns.provider.claim = Claim::default();
@@ -163,8 +161,12 @@ impl Play<'_> {
         self.commit_on_both(node, instance, turns).await
     }
 
-    pub(super) async fn commit_again(&mut self, node: Node, instance: Instance) -> Pair<Answer> {
-        let held = self.hands.instances.get(&(node, instance));
+    pub(super) async fn commit_again(
+        &mut self,
+        node: ScriptNode,
+        instance: ScriptInstance,
+    ) -> Pair<ComparedAnswer> {
+        let held = self.leases.instances.get(&(node, instance));
         match held.and_then(|held| held.last_turn.clone()) {
             Some(turns) => self.commit_on_both(node, instance, turns).await,
             None => NOTHING,
@@ -173,22 +175,22 @@ impl Play<'_> {
 
     async fn commit_on_both(
         &mut self,
-        node: Node,
-        instance: Instance,
+        node: ScriptNode,
+        instance: ScriptInstance,
         turns: Pair<TurnCommit>,
-    ) -> Pair<Answer> {
+    ) -> Pair<ComparedAnswer> {
         let applied = turns.model.clone();
-        let mut model = commit_one(self.sides.model, turns.model).await;
-        let mut provider = commit_one(self.sides.provider, turns.provider).await;
+        let mut model = self.sides.model.commit(Arc::new(turns.model)).await;
+        let mut provider = self.sides.provider.commit(Arc::new(turns.provider)).await;
         if let (Ok(CommitOutcome::Done(model)), Ok(CommitOutcome::Done(provider))) =
             (&mut model, &mut provider)
         {
             sort_work(&mut model.claimed);
             sort_work(&mut provider.claimed);
-            if let Some(held) = self.hands.instances.get_mut(&(node, instance)) {
+            if let Some(held) = self.leases.instances.get_mut(&(node, instance)) {
                 held.applied(&applied);
             }
-            self.hands
+            self.leases
                 .take_work(model.claimed.clone(), provider.claimed.clone());
         }
         for outcome in [&mut model, &mut provider] {
@@ -197,156 +199,150 @@ impl Play<'_> {
             }
         }
         Pair {
-            model: Answer::of(model, |outcome| Answer::committed(&outcome)),
-            provider: Answer::of(provider, |outcome| Answer::committed(&outcome)),
+            model: ComparedAnswer::of(model, |outcome| ComparedAnswer::committed(&outcome)),
+            provider: ComparedAnswer::of(provider, |outcome| ComparedAnswer::committed(&outcome)),
         }
     }
 
     pub(super) async fn release(
         &self,
-        node: Node,
-        instance: Instance,
+        node: ScriptNode,
+        instance: ScriptInstance,
         not_before_ms: Option<u64>,
-        returned: Returned,
-    ) -> Pair<Answer> {
-        let Some(held) = self.hands.instances.get(&(node, instance)) else {
+        returned: ScriptRelease,
+    ) -> Pair<ComparedAnswer> {
+        let Some(held) = self.leases.instances.get(&(node, instance)) else {
             return NOTHING;
         };
-        let (lease, now_ms) = (held.lease.clone(), self.now_ms());
-        let release = |lease| {
-            vec![Release {
-                lease,
-                not_before_ms,
-                blocked: returned.blocked(),
-            }]
+        let release = async |side: &dyn Provider, lease: Lease| {
+            let mut release = Release::new(lease);
+            release.not_before_ms = not_before_ms;
+            release.blocked = returned.blocked();
+            let answer = side.release(vec![release]).await;
+            ComparedAnswer::of(answer, |()| ComparedAnswer::Done)
         };
-        let model = self.sides.model;
-        let model = model.release(release(lease.model), now_ms).await;
-        let provider = self.sides.provider;
-        let provider = provider.release(release(lease.provider), now_ms);
-        Pair {
-            model: Answer::of(model, |()| Answer::Done),
-            provider: Answer::of(provider.await, |()| Answer::Done),
-        }
+        self.on_each(held.lease.clone(), release).await
     }
 
-    pub(super) async fn fetch_work(&mut self, node: Node, queue: Queue) -> Pair<Answer> {
-        let Some(session) = self.hands.sessions.get(&node).copied() else {
+    pub(super) async fn fetch_work(
+        &mut self,
+        node: ScriptNode,
+        queue: ScriptQueue,
+    ) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node).copied() else {
             return NOTHING;
         };
-        let (queues, now_ms) = ([queue_name(queue)], self.now_ms());
-        let model = claim_all(self.sides.model, session.model, &queues, now_ms).await;
-        let provider = claim_all(self.sides.provider, session.provider, &queues, now_ms).await;
+        let queues = [queue_name(queue)];
+        let model = claim_all(self.sides.model, session.model, &queues).await;
+        let provider = claim_all(self.sides.provider, session.provider, &queues).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
-            self.hands.take_work(model.clone(), provider.clone());
+            self.leases.take_work(model.clone(), provider.clone());
         }
         Pair {
-            model: Answer::of(model, |work| Answer::claimed(&work)),
-            provider: Answer::of(provider, |work| Answer::claimed(&work)),
+            model: ComparedAnswer::of(model, |work| ComparedAnswer::claimed(&work)),
+            provider: ComparedAnswer::of(provider, |work| ComparedAnswer::claimed(&work)),
         }
     }
 
-    pub(super) async fn settle(&self, number: Claimed, how: Settlement) -> Pair<Answer> {
-        let Some(work) = self.hands.claimed(number) else {
+    pub(super) async fn settle(
+        &self,
+        number: ScriptWork,
+        how: ScriptSettlement,
+    ) -> Pair<ComparedAnswer> {
+        let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
-        let settlements = |claimed: &ClaimedWork| {
-            let lease = claimed.lease.clone();
-            let result = self.work_result(how);
-            vec![WorkSettlement { lease, result }]
+        let result = self.work_result(how);
+        let settle = async |side: &dyn Provider, work: ClaimedWork| {
+            let settlement = WorkSettlement::new(work.lease, result.clone());
+            let answer = side.settle_work(settlement).await;
+            ComparedAnswer::of(answer, ComparedAnswer::Settled)
         };
-        let now_ms = self.now_ms();
-        let model = self
-            .sides
-            .model
-            .settle_work(settlements(&work.model), now_ms);
-        let model = model.await;
-        let provider = self.sides.provider;
-        let provider = provider.settle_work(settlements(&work.provider), now_ms);
-        Pair {
-            model: Answer::of(model, Answer::Held),
-            provider: Answer::of(provider.await, Answer::Held),
-        }
+        self.on_each(work.clone(), settle).await
     }
 
-    fn work_result(&self, how: Settlement) -> WorkResult {
+    fn work_result(&self, how: ScriptSettlement) -> WorkResult {
         match how {
-            Settlement::Success => WorkResult::Finished(Ok("1".into())),
-            Settlement::Failure => {
+            ScriptSettlement::Success => WorkResult::Finished(Ok("1".into())),
+            ScriptSettlement::Failure => {
                 WorkResult::Finished(Err(Failure::application("declined", "no")))
             }
-            Settlement::Retry(due) => WorkResult::Retry {
+            ScriptSettlement::Retry(due) => WorkResult::Retry {
                 not_before_ms: self.due_ms(due),
             },
-            Settlement::HandedBack(due) => WorkResult::HandedBack {
+            ScriptSettlement::HandedBack(due) => WorkResult::HandedBack {
                 not_before_ms: due.map(|due| self.due_ms(due)),
             },
-            Settlement::Poisoned => {
+            ScriptSettlement::Poisoned => {
                 WorkResult::Poisoned(Failure::new(FailureKind::Poisoned, "too often"))
             }
         }
     }
 
-    pub(super) async fn heartbeat_work(&self, number: Claimed) -> Pair<Answer> {
-        let Some(work) = self.hands.claimed(number) else {
+    pub(super) async fn heartbeat_work(&self, number: ScriptWork) -> Pair<ComparedAnswer> {
+        let Some(work) = self.leases.claimed(number) else {
             return NOTHING;
         };
-        let now_ms = self.now_ms();
-        let details = format!("{now_ms}");
-        let beat = async |side: &dyn Provider, claimed: &ClaimedWork| {
-            let details = details.as_str().into();
-            let answer = side.heartbeat_work(&claimed.lease, details, now_ms).await;
-            Answer::of(answer, |held| Answer::Held(vec![held]))
+        let details = self.now_ms().to_string();
+        let beat = async |side: &dyn Provider, work: ClaimedWork| {
+            let answer = side.heartbeat_work(&work.lease, details.as_str().into());
+            ComparedAnswer::of(answer.await, ComparedAnswer::Heartbeat)
         };
-        Pair {
-            model: beat(self.sides.model, &work.model).await,
-            provider: beat(self.sides.provider, &work.provider).await,
-        }
+        self.on_each(work.clone(), beat).await
     }
 
-    pub(super) async fn fire_timers(&self, max: usize) -> Pair<Answer> {
-        let now_ms = self.now_ms();
+    pub(super) async fn fire_timers(&self, max: usize) -> Pair<ComparedAnswer> {
         let fire = async |side: &dyn Provider| {
-            Answer::of(side.fire_timers(max, now_ms).await, Answer::fired)
+            ComparedAnswer::of(side.fire_timers(max).await, ComparedAnswer::fired)
         };
         self.on_both(fire).await
     }
 
-    pub(super) async fn suspend(&self, instance: Instance) -> Pair<Answer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+    pub(super) async fn suspend(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
+        let id = instance.id();
         let suspend = async |side: &dyn Provider| {
             let reason = Failure::application("stop", "by hand");
-            let answer = side.suspend(&id, reason, now_ms).await;
-            Answer::of(answer, |outcome| Answer::Sent(vec![outcome]))
+            ComparedAnswer::of(side.suspend(&id, reason).await, ComparedAnswer::Sent)
         };
         self.on_both(suspend).await
     }
 
-    pub(super) async fn resume(&self, instance: Instance) -> Pair<Answer> {
-        let (id, now_ms) = (instance.id(), self.now_ms());
+    pub(super) async fn resume(&self, instance: ScriptInstance) -> Pair<ComparedAnswer> {
+        let id = instance.id();
         let resume = async |side: &dyn Provider| {
-            let answer = side.resume(&id, now_ms).await;
-            Answer::of(answer, |outcome| Answer::Sent(vec![outcome]))
+            ComparedAnswer::of(side.resume(&id).await, ComparedAnswer::Sent)
         };
         self.on_both(resume).await
     }
 
-    pub(super) async fn purge(&self, max: usize) -> Pair<Answer> {
-        let now_ms = self.now_ms();
-        let purge = PurgeRequest {
-            filter: InstanceFilter::default(),
-            max,
-        };
+    pub(super) async fn purge(&self, max: usize) -> Pair<ComparedAnswer> {
+        let all = PurgeRequest::new(InstanceFilter::all(), max);
         let purge = async |side: &dyn Provider| {
-            Answer::of(side.purge(&purge, now_ms).await, Answer::Purged)
+            ComparedAnswer::of(side.purge(&all).await, ComparedAnswer::Purged)
         };
         self.on_both(purge).await
     }
 
-    async fn on_both(&self, call: impl AsyncFn(&dyn Provider) -> Answer) -> Pair<Answer> {
+    /// Makes the same call on both sides.
+    async fn on_both(
+        &self,
+        call: impl AsyncFn(&dyn Provider) -> ComparedAnswer,
+    ) -> Pair<ComparedAnswer> {
         Pair {
             model: call(self.sides.model).await,
             provider: call(self.sides.provider).await,
+        }
+    }
+
+    /// Makes a call on both sides, on each with what that side knows the thing by.
+    async fn on_each<T>(
+        &self,
+        known: Pair<T>,
+        call: impl AsyncFn(&dyn Provider, T) -> ComparedAnswer,
+    ) -> Pair<ComparedAnswer> {
+        Pair {
+            model: call(self.sides.model, known.model).await,
+            provider: call(self.sides.provider, known.provider).await,
         }
     }
 }
@@ -355,11 +351,10 @@ impl Play<'_> {
 async fn fetch_all(
     side: &dyn Provider,
     session: SessionId,
-    now_ms: u64,
 ) -> Result<Vec<ReadyInstance>, ProviderError> {
     let mut taken: Vec<ReadyInstance> = Vec::new();
     for _ in 0..MANY {
-        let batch = side.fetch_instances(session, MANY, now_ms).await?.instances;
+        let batch = side.fetch_instances(session, MANY).await?.instances;
         let goes_on = batch.iter().any(|ready| ready.has_more);
         for ready in batch {
             match taken.iter_mut().find(|known| known.lease == ready.lease) {
@@ -381,22 +376,12 @@ async fn claim_all(
     side: &dyn Provider,
     session: SessionId,
     queues: &[Option<Name>],
-    now_ms: u64,
 ) -> Result<Vec<ClaimedWork>, ProviderError> {
-    let mut work = side.fetch_work(session, queues, MANY, now_ms).await?.work;
+    let mut work = side.fetch_work(session, queues, MANY).await?.work;
     sort_work(&mut work);
     Ok(work)
 }
 
 fn sort_work(work: &mut [ClaimedWork]) {
     work.sort_by(|one, other| one.item.key.cmp(&other.item.key));
-}
-
-async fn commit_one(side: &dyn Provider, turn: TurnCommit) -> Result<CommitOutcome, ProviderError> {
-    let mut answers = side.commit(vec![turn]).await;
-    answers.pop().unwrap_or_else(|| {
-        Err(ProviderError::Unknown {
-            reason: "a commit of one turn has no answer".into(),
-        })
-    })
 }

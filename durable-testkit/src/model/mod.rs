@@ -2,10 +2,10 @@
 //! in-memory one, which must agree in every answer and in everything that can be
 //! read after every call.
 //!
-//! - `op` says what a script is made of, `strategy` how one is drawn.
-//! - `run` plays a script and `calls` makes its calls on both sides; `hands` remembers under which names
-//!   each side knows its sessions, leases and messages.
-//! - `answer` and `observe` are what is compared, without the numbers that each
+//! - `script` says what a script is made of, `strategy` how one is drawn.
+//! - `run` plays a script and `calls` makes its calls on both sides; `leases` remembers
+//!   under which names each side knows its sessions, leases and messages.
+//! - `answer` and `visible` are what is compared, without the numbers that each
 //!   side may choose for itself.
 //!
 //! Scripts leave out what the contract leaves open: they never fetch less than
@@ -13,13 +13,13 @@
 
 mod answer;
 mod calls;
-mod hands;
-mod observe;
-mod op;
+mod leases;
 mod run;
+mod script;
 mod strategy;
 mod suite;
 mod turn;
+mod visible;
 
-pub use op::Script;
+pub use script::ModelScript;
 pub use suite::{Divergence, ModelFailure, ModelTest};

@@ -1,40 +1,37 @@
 //! Plays a script on both sides and compares them after every call.
 
 use std::fmt::Debug;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use durable_core::provider::{Provider, ProviderError};
 
-use super::answer::Answer;
-use super::hands::{Hands, Pair};
-use super::observe::Observed;
-use super::op::{Due, Instance, Node, Op, Queue, Script};
+use super::answer::ComparedAnswer;
+use super::leases::{Leases, Pair};
+use super::script::{ModelScript, ScriptCall, ScriptDue, ScriptInstance, ScriptNode, ScriptQueue};
 use super::suite::Divergence;
 use super::turn;
-use crate::conformance::Clock;
+use super::visible::VisibleState;
+use crate::conformance::{TestTime, told_apart};
 
 /// A script that is being played.
 pub(super) struct Play<'a> {
     pub(super) sides: Pair<&'a dyn Provider>,
-    pub(super) clock: Clock,
+    pub(super) time: TestTime,
     /// Whether commits may claim work.
     pub(super) claims: bool,
-    pub(super) virtual_now_ms: u64,
-    pub(super) hands: Hands,
+    pub(super) leases: Leases,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(sides: Pair<&'a dyn Provider>, clock: Clock, claims: bool) -> Self {
+    pub(super) fn new(sides: Pair<&'a dyn Provider>, time: TestTime, claims: bool) -> Self {
         Self {
             sides,
-            clock,
+            time,
             claims,
-            virtual_now_ms: 1_700_000_000_000,
-            hands: Hands::default(),
+            leases: Leases::default(),
         }
     }
 
-    pub(super) async fn play(mut self, script: &Script) -> Result<(), Divergence> {
+    pub(super) async fn play(mut self, script: &ModelScript) -> Result<(), Divergence> {
         for (step, op) in script.0.iter().enumerate() {
             let answers = self.call(op).await;
             compare(step, op.to_string(), &answers)?;
@@ -48,43 +45,44 @@ impl<'a> Play<'a> {
         self.end(script.0.len()).await
     }
 
-    async fn call(&mut self, op: &Op) -> Pair<Answer> {
-        self.virtual_now_ms += 2;
+    async fn call(&mut self, op: &ScriptCall) -> Pair<ComparedAnswer> {
+        self.time.manual.advance(2);
         match op {
-            Op::Pass(ms) => self.pass(*ms).await,
-            Op::Open(node) => self.open(*node).await,
-            Op::Heartbeat(node) => self.heartbeat(*node).await,
-            Op::Close(node) => self.close(*node).await,
-            Op::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
-            Op::Send(instance, sent) => self.send(*instance, *sent).await,
-            Op::Fetch(node) => self.fetch(*node).await,
-            Op::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
-            Op::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,
-            Op::Release(node, instance, due, returned) => {
+            ScriptCall::Pass(ms) => self.pass(*ms).await,
+            ScriptCall::Open(node) => self.open(*node).await,
+            ScriptCall::Heartbeat(node) => self.heartbeat(*node).await,
+            ScriptCall::Close(node) => self.close(*node).await,
+            ScriptCall::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
+            ScriptCall::Send(instance, sent) => self.send(*instance, *sent).await,
+            ScriptCall::Fetch(node) => self.fetch(*node).await,
+            ScriptCall::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
+            ScriptCall::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,
+            ScriptCall::Release(node, instance, due, returned) => {
                 let not_before_ms = due.map(|due| self.due_ms(due));
                 self.release(*node, *instance, not_before_ms, *returned)
                     .await
             }
-            Op::FetchWork(node, queue) => self.fetch_work(*node, *queue).await,
-            Op::Settle(work, how) => self.settle(*work, *how).await,
-            Op::HeartbeatWork(work) => self.heartbeat_work(*work).await,
-            Op::FireTimers(max) => self.fire_timers(usize::from(*max)).await,
-            Op::Suspend(instance) => self.suspend(*instance).await,
-            Op::Resume(instance) => self.resume(*instance).await,
-            Op::Purge(max) => self.purge(usize::from(*max)).await,
+            ScriptCall::FetchWork(node, queue) => self.fetch_work(*node, *queue).await,
+            ScriptCall::Settle(work, how) => self.settle(*work, *how).await,
+            ScriptCall::HeartbeatWork(work) => self.heartbeat_work(*work).await,
+            ScriptCall::FireTimers(max) => self.fire_timers(usize::from(*max)).await,
+            ScriptCall::Suspend(instance) => self.suspend(*instance).await,
+            ScriptCall::Resume(instance) => self.resume(*instance).await,
+            ScriptCall::Purge(max) => self.purge(usize::from(*max)).await,
         }
     }
 
-    /// Ends all sessions, lets everything become due and takes what is there, so
-    /// that a script has looked at whatever it changed.
+    /// Takes what is there, ends all sessions, lets everything become due and takes again
+    /// what is there, so that a script has looked at whatever it changed.
     async fn end(&mut self, step: usize) -> Result<(), Divergence> {
-        let last = Node(u8::MAX);
-        let nodes: Vec<Node> = self.hands.sessions.keys().copied().collect();
-        let mut calls: Vec<Op> = nodes.into_iter().map(Op::Close).collect();
-        calls.push(Op::Pass(60_000));
-        calls.extend(Instance::ALL.map(Op::Resume));
-        calls.extend([Op::FireTimers(u8::MAX), Op::Open(last), Op::Fetch(last)]);
-        calls.extend([Queue::Default, Queue::Named].map(|queue| Op::FetchWork(last, queue)));
+        let nodes: Vec<ScriptNode> = self.leases.sessions.keys().copied().collect();
+        let mut calls = take_everything(ScriptNode(u8::MAX - 1));
+        calls.extend(nodes.into_iter().map(ScriptCall::Close));
+        calls.push(ScriptCall::Close(ScriptNode(u8::MAX - 1)));
+        calls.push(ScriptCall::Pass(60_000));
+        calls.extend(ScriptInstance::ALL.map(ScriptCall::Resume));
+        calls.push(ScriptCall::FireTimers(u8::MAX));
+        calls.extend(take_everything(ScriptNode(u8::MAX)));
         for op in calls {
             let answers = self.call(&op).await;
             compare(step, format!("at the end, {op}"), &answers)?;
@@ -92,26 +90,30 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    async fn observe(&self) -> Pair<Result<Observed, ProviderError>> {
+    async fn observe(&self) -> Pair<Result<VisibleState, ProviderError>> {
         Pair {
-            model: Observed::read(self.sides.model, self.clock).await,
-            provider: Observed::read(self.sides.provider, self.clock).await,
+            model: VisibleState::read(self.sides.model, self.time.clock).await,
+            provider: VisibleState::read(self.sides.provider, self.time.clock).await,
         }
     }
 
     pub(super) fn now_ms(&self) -> u64 {
-        match self.clock {
-            Clock::Virtual => self.virtual_now_ms,
-            Clock::Wall { .. } => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH);
-                u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
-            }
-        }
+        self.sides.model.now_ms()
     }
 
-    pub(super) fn due_ms(&self, due: Due) -> u64 {
-        turn::due_ms(due, self.clock, self.now_ms())
+    pub(super) fn due_ms(&self, due: ScriptDue) -> u64 {
+        turn::due_ms(due, self.time.clock, self.now_ms())
     }
+}
+
+/// Opens a session and takes all that is ready.
+fn take_everything(node: ScriptNode) -> Vec<ScriptCall> {
+    vec![
+        ScriptCall::Open(node),
+        ScriptCall::Fetch(node),
+        ScriptCall::FetchWork(node, ScriptQueue::Default),
+        ScriptCall::FetchWork(node, ScriptQueue::Named),
+    ]
 }
 
 fn compare<T: PartialEq + Debug>(
@@ -122,10 +124,12 @@ fn compare<T: PartialEq + Debug>(
     if answers.model == answers.provider {
         return Ok(());
     }
+    let model = format!("{:#?}", answers.model);
+    let provider = told_apart(&model, format!("{:#?}", answers.provider));
     Err(Divergence {
         step,
         call,
-        model: format!("{:#?}", answers.model),
-        provider: format!("{:#?}", answers.provider),
+        model,
+        provider,
     })
 }

@@ -3,17 +3,18 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use durable_core::provider::Provider;
+use durable_core::provider::{Clock, Provider};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use tokio::runtime::Runtime;
 
-use super::hands::Pair;
-use super::op::Script;
+use super::leases::Pair;
 use super::run::Play;
+use super::script::ModelScript;
 use super::strategy;
-use crate::conformance::Clock;
-use crate::memory::{MemoryOptions, MemoryProvider, StoreClock};
+use crate::conformance::{StoreClock, TestTime};
+use crate::memory::MemoryProvider;
 
 /// Plays random scripts against a provider and against [`MemoryProvider`].
 ///
@@ -23,7 +24,7 @@ use crate::memory::{MemoryOptions, MemoryProvider, StoreClock};
 /// ```
 /// use durable_testkit::{MemoryProvider, ModelTest};
 ///
-/// ModelTest::new(|| async { MemoryProvider::new() })
+/// ModelTest::new(|clock| async { MemoryProvider::with_clock(clock) })
 ///     .cases(20)
 ///     .run()
 ///     .unwrap();
@@ -31,24 +32,26 @@ use crate::memory::{MemoryOptions, MemoryProvider, StoreClock};
 #[must_use = "a test does nothing until it is run"]
 pub struct ModelTest {
     make: MakeProvider,
-    clock: Clock,
+    clock: StoreClock,
     is_partitioned: bool,
     cases: u32,
     max_steps: usize,
     seed: u64,
 }
 
-type MakeProvider = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Provider>>>>>;
+type MakeProvider = Box<dyn Fn(Arc<dyn Clock>) -> Pin<Box<dyn Future<Output = Box<dyn Provider>>>>>;
 
 impl ModelTest {
-    /// A test over stores that are made, fresh and empty, for one script each.
-    pub fn new<P, Making>(make: impl Fn() -> Making + 'static) -> Self
+    /// A test over stores that are made, fresh and empty, for one script each. They go by
+    /// the clock that `make` is given; see [`clock`](Self::clock) for those that have their
+    /// own.
+    pub fn new<P, Making>(make: impl Fn(Arc<dyn Clock>) -> Making + 'static) -> Self
     where
         P: Provider,
         Making: Future<Output = P> + 'static,
     {
-        let make: MakeProvider = Box::new(move || {
-            let making = make();
+        let make: MakeProvider = Box::new(move |clock| {
+            let making = make(clock);
             Box::pin(async move {
                 let provider: Box<dyn Provider> = Box::new(making.await);
                 provider
@@ -56,7 +59,7 @@ impl ModelTest {
         });
         Self {
             make,
-            clock: Clock::Virtual,
+            clock: StoreClock::Virtual,
             is_partitioned: false,
             cases: 256,
             max_steps: 40,
@@ -64,9 +67,9 @@ impl ModelTest {
         }
     }
 
-    /// Whose time the store goes by; the caller's unless said otherwise. With a
-    /// clock of its own, scripts do not let time pass.
-    pub fn clock(mut self, clock: Clock) -> Self {
+    /// Which clock the stores go by: the one that they are given unless said otherwise.
+    /// With a clock of the store's own, scripts do not let time pass.
+    pub fn clock(mut self, clock: StoreClock) -> Self {
         self.clock = clock;
         self
     }
@@ -78,26 +81,29 @@ impl ModelTest {
         self
     }
 
-    /// How many scripts are played.
+    /// How many scripts are played; 256 unless said otherwise.
     pub fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
     }
 
-    /// The most calls in a script.
+    /// The most calls in a script; 40 unless said otherwise.
     pub fn max_steps(mut self, max_steps: usize) -> Self {
         self.max_steps = max_steps;
         self
     }
 
-    /// Which scripts are drawn: the same seed draws the same ones.
+    /// Which scripts are drawn: the same seed draws the same ones; 0 unless said otherwise.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// Plays the scripts. The first on which the two sides differ is shortened as
-    /// far as it goes and returned.
+    /// Plays the scripts.
+    ///
+    /// # Errors
+    ///
+    /// The first script on which the two sides differ, shortened as far as it goes.
     pub fn run(self) -> Result<(), Box<ModelFailure>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -127,22 +133,16 @@ impl ModelTest {
         }
     }
 
-    fn play(&self, runtime: &Runtime, script: &Script) -> Result<(), Divergence> {
-        let clock = match self.clock {
-            Clock::Virtual => StoreClock::Caller,
-            Clock::Wall { .. } => StoreClock::Own,
-        };
-        let model = MemoryProvider::with_options(MemoryOptions {
-            clock,
-            ..MemoryOptions::default()
-        });
+    fn play(&self, runtime: &Runtime, script: &ModelScript) -> Result<(), Divergence> {
+        let time = TestTime::new(self.clock);
+        let model = MemoryProvider::with_clock(time.given());
         runtime.block_on(async {
-            let provider = (self.make)().await;
+            let provider = (self.make)(time.given()).await;
             let sides = Pair {
                 model: &model as &dyn Provider,
                 provider: &*provider,
             };
-            let play = Play::new(sides, self.clock, !self.is_partitioned);
+            let play = Play::new(sides, time, !self.is_partitioned);
             play.play(script).await
         })
     }
@@ -164,8 +164,8 @@ impl fmt::Debug for ModelTest {
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use durable_core::provider::{FiredTimers, Provider, ProviderError};
-/// use durable_testkit::{Layer, Layered, MemoryProvider, ModelTest};
+/// use durable_core::provider::{FiredTimers, Layer, Layered, Provider, ProviderError};
+/// use durable_testkit::{MemoryProvider, ModelTest};
 ///
 /// /// A store whose timers never fire.
 /// struct Sleepy(MemoryProvider);
@@ -178,12 +178,13 @@ impl fmt::Debug for ModelTest {
 ///         &self.0
 ///     }
 ///
-///     async fn fire_timers(&self, _: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-///         self.0.fire_timers(0, now_ms).await
+///     async fn fire_timers(&self, _: usize) -> Result<FiredTimers, ProviderError> {
+///         self.0.fire_timers(0).await
 ///     }
 /// }
 ///
-/// let test = ModelTest::new(|| async { Layered(Sleepy(MemoryProvider::new())) });
+/// let sleepy = |clock| Layered(Sleepy(MemoryProvider::with_clock(clock)));
+/// let test = ModelTest::new(move |clock| async move { sleepy(clock) });
 /// let failure = test.run().unwrap_err();
 /// assert_ne!(failure.divergence.model, failure.divergence.provider);
 /// assert!(failure.to_string().contains(&failure.script.to_string()));
@@ -191,7 +192,7 @@ impl fmt::Debug for ModelTest {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ModelFailure {
     /// The shortest script that was found.
-    pub script: Script,
+    pub script: ModelScript,
     /// Where they differ.
     pub divergence: Divergence,
 }
@@ -215,7 +216,7 @@ impl ModelFailure {
     /// The test itself could not be run.
     fn of_harness(reason: String) -> Box<Self> {
         Box::new(Self {
-            script: Script(Vec::new()),
+            script: ModelScript(Vec::new()),
             divergence: Divergence {
                 step: 0,
                 call: "playing scripts".into(),

@@ -3,33 +3,41 @@
 use durable_core::provider::{Claim, ReadyInstance, TurnCommit};
 use durable_core::{EventId, Failure, FailureKind, Name};
 
-use super::hands::{Held, Pair};
-use super::op::{Due, Ending, Letter, Queue, Turn};
-use crate::conformance::Clock;
+use super::leases::{LeasedInstance, Pair};
+use super::script::{ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd};
+use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
 
+/// How far the entries of a turn may be ahead of the store's clock.
+const AHEAD_MS: u64 = 40;
+
 /// A time of a script.
-pub(super) fn due_ms(due: Due, clock: Clock, now_ms: u64) -> u64 {
+pub(super) fn due_ms(due: ScriptDue, clock: StoreClock, now_ms: u64) -> u64 {
     match (due, clock) {
-        (Due::Now, Clock::Virtual) => now_ms,
-        (Due::In(ms), Clock::Virtual) => now_ms + u64::from(ms),
+        (ScriptDue::Now, StoreClock::Virtual) => now_ms,
+        (ScriptDue::In(ms), StoreClock::Virtual) => now_ms + u64::from(ms),
         // By a clock that the script does not set, only what was due long ago and
         // what is due long after are certain.
-        (Due::Now, Clock::Wall { .. }) => 1,
-        (Due::In(_), Clock::Wall { .. }) => now_ms + 3_600_000,
+        (ScriptDue::Now, StoreClock::Wall { .. }) => 1,
+        (ScriptDue::In(_), StoreClock::Wall { .. }) => now_ms + 3_600_000,
     }
 }
 
-pub(super) fn queue_name(queue: Queue) -> Option<Name> {
+pub(super) fn queue_name(queue: ScriptQueue) -> Option<Name> {
     match queue {
-        Queue::Default => None,
-        Queue::Named => Some("gpu".into()),
+        ScriptQueue::Default => None,
+        ScriptQueue::Named => Some("gpu".into()),
     }
 }
 
 /// The same turn for both sides, under the lease and with the messages of each.
-pub(super) fn build(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> Pair<TurnCommit> {
+pub(super) fn build(
+    turn: &ScriptTurn,
+    held: &LeasedInstance,
+    clock: StoreClock,
+    now_ms: u64,
+) -> Pair<TurnCommit> {
     let model = for_model(turn, held, clock, now_ms);
     let mut provider = model.clone();
     provider.lease = held.lease.provider.clone();
@@ -38,21 +46,23 @@ pub(super) fn build(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> Pair
     Pair { model, provider }
 }
 
-fn for_model(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> TurnCommit {
+fn for_model(
+    turn: &ScriptTurn,
+    held: &LeasedInstance,
+    clock: StoreClock,
+    now_ms: u64,
+) -> TurnCommit {
     let tail = match turn.from_wrong_tail {
         true => held.last_event_id.next(),
         false => held.last_event_id,
     };
-    let ready = ReadyInstance {
-        lease: held.lease.model.clone(),
-        execution_id: held.execution_id,
-        last_event_id: tail,
-        last_commit_id: None,
-        messages: Vec::new(),
-        has_more: false,
-        crashes: 0,
+    let mut ready = ReadyInstance::new(held.lease.model.clone(), held.execution_id);
+    ready.last_event_id = tail;
+    let recorded_ms = match turn.recorded_ahead {
+        true => now_ms + AHEAD_MS,
+        false => now_ms,
     };
-    let mut builder = TurnBuilder::new(&ready, now_ms);
+    let mut builder = TurnBuilder::new(&ready, recorded_ms);
     if tail == EventId::UNASSIGNED {
         builder = builder.started();
     }
@@ -71,42 +81,45 @@ fn for_model(turn: &Turn, held: &Held, clock: Clock, now_ms: u64) -> TurnCommit 
     if let Some(event_id) = around(&held.timers, turn.cancel_timer) {
         builder = builder.cancelling_timer(*event_id);
     }
-    if let Some((target, letter)) = turn.message {
-        let message = match letter {
-            Letter::Start(id) => start_message(id.to_string()),
-            Letter::Event(id) => event_message(id.to_string()),
+    if let Some((target, sent)) = turn.message {
+        let message = match sent {
+            ScriptMessage::Start(id) => start_message(id.to_string()),
+            ScriptMessage::Event(id) => event_message(id.to_string()),
         };
         builder = builder.message(target.id(), message);
     }
     if turn.custom_status {
         builder = builder.custom_status(format!("{now_ms}"));
     }
-    let mut commit = end(builder, turn.ending, clock, now_ms).build();
+    let builder = end(builder, turn.ending, clock, now_ms);
+    let mut commit = match turn.flaw {
+        None => builder.build(),
+        Some(ScriptFlaw::Invalid(flaw)) => flaw.spoil(builder),
+        Some(ScriptFlaw::EmptyName) => builder.activity("").build(),
+    };
     let consumed = held.messages.iter().take(usize::from(turn.consume));
     commit.consumed = consumed.map(|seq| seq.model).collect();
     if turn.claim {
-        commit.claim = Claim {
-            max: usize::from(u16::MAX),
-            queues: vec![None, queue_name(Queue::Named)],
-        };
+        let queues = vec![None, queue_name(ScriptQueue::Named)];
+        commit.claim = Claim::new(usize::from(u16::MAX), queues);
     }
     commit
 }
 
-fn end(builder: TurnBuilder, ending: Ending, clock: Clock, now_ms: u64) -> TurnBuilder {
+fn end(builder: TurnBuilder, ending: ScriptTurnEnd, clock: StoreClock, now_ms: u64) -> TurnBuilder {
     match ending {
-        Ending::Kept => builder.keeping_the_lease(),
-        Ending::Free => builder,
-        Ending::Delayed(due) => builder.not_before(due_ms(due, clock, now_ms)),
-        Ending::Blocked(due) => builder
+        ScriptTurnEnd::Kept => builder.keeping_the_lease(),
+        ScriptTurnEnd::Free => builder,
+        ScriptTurnEnd::Delayed(due) => builder.not_before(due_ms(due, clock, now_ms)),
+        ScriptTurnEnd::Blocked(due) => builder
             .not_before(due_ms(due, clock, now_ms))
             .blocked(Failure::new(FailureKind::NotRegistered, "no version")),
-        Ending::Suspended => builder.suspended(Failure::new(
+        ScriptTurnEnd::Suspended => builder.suspended(Failure::new(
             FailureKind::DeterminismViolation,
             "by the turn",
         )),
-        Ending::ContinuedAsNew => builder.continued_as_new().keeping_the_lease(),
-        Ending::Completed => builder.completed("1"),
+        ScriptTurnEnd::ContinuedAsNew => builder.continued_as_new().keeping_the_lease(),
+        ScriptTurnEnd::Completed => builder.completed("1"),
     }
 }
 

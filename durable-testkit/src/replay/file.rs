@@ -32,6 +32,11 @@ pub enum HistoryFileError {
 /// Reads the histories of a file: a list of histories, or a single one.
 ///
 /// See the example of [`write_histories`].
+///
+/// # Errors
+///
+/// [`HistoryFileError::Io`] if the file cannot be read, [`HistoryFileError::Json`] if it
+/// holds no histories.
 pub fn read_histories(path: impl AsRef<Path>) -> Result<Vec<History>, HistoryFileError> {
     let text = fs::read_to_string(path).map_err(HistoryFileError::Io)?;
     let is_list = text.trim_start().starts_with('[');
@@ -55,6 +60,11 @@ pub fn read_histories(path: impl AsRef<Path>) -> Result<Vec<History>, HistoryFil
 /// # std::fs::remove_file(path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// [`HistoryFileError::Io`] if the file cannot be written, [`HistoryFileError::Json`] if a
+/// history cannot be encoded.
 pub fn write_histories(
     path: impl AsRef<Path>,
     histories: &[History],
@@ -72,6 +82,10 @@ pub fn write_histories(
 /// assert!(histories_to_json(&[history])?.contains("order-7"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// A history cannot be encoded.
 pub fn histories_to_json(histories: &[History]) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(histories)?;
     text.push('\n');
@@ -92,6 +106,10 @@ pub fn histories_to_json(histories: &[History]) -> Result<String, serde_json::Er
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// The error of the store, if it could not be read.
 pub async fn export_histories(
     provider: &dyn Provider,
     instance: &InstanceId,

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[must_use = "a replay test that nobody looks at finds nothing"]
+#[must_use = "a replay test finds nothing unless its report is looked at"]
 pub struct ReplayReport {
     /// One for each history, in the order in which they were replayed.
     pub replays: Vec<ReplayEntry>,
@@ -176,7 +176,7 @@ impl ReplayOutcome {
                 message,
             },
             ReplayFailure::Panicked { message, after } => Self::Panicked { after, message },
-            ReplayFailure::ForeignWait { after } | ReplayFailure::Misuse { after, .. } => {
+            ReplayFailure::NonDurableWait { after } | ReplayFailure::Misuse { after, .. } => {
                 Self::NotDurable { after, message }
             }
             ReplayFailure::NotRegistered { name, version } => Self::NotRegistered {

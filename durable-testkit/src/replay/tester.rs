@@ -63,14 +63,11 @@ impl ReplayTester {
             replayer: Replayer::new(registry.clone()),
             registry,
             given: Vec::new(),
-            filter: InstanceFilter {
-                statuses: vec![
-                    StatusKind::Pending,
-                    StatusKind::Running,
-                    StatusKind::Suspended,
-                ],
-                ..InstanceFilter::default()
-            },
+            filter: InstanceFilter::all().statuses([
+                StatusKind::Pending,
+                StatusKind::Running,
+                StatusKind::Suspended,
+            ]),
         }
     }
 
@@ -123,7 +120,11 @@ impl ReplayTester {
 
     /// Replays the current execution of every instance in a store that the filter
     /// lets through. It only reads. What cannot be read of one instance is reported
-    /// with that instance; an error means that instances could not be listed.
+    /// with that instance.
+    ///
+    /// # Errors
+    ///
+    /// The error of the store, if its instances could not be listed.
     pub async fn run_store(&self, provider: &dyn Provider) -> Result<ReplayReport, ProviderError> {
         let mut replays = Vec::new();
         let mut after: Option<InstanceId> = None;

@@ -6,83 +6,63 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::InstanceId;
 use durable_core::provider::{Provider, ProviderError};
 
-use super::life::{Fate, LifeKind};
-use super::link::Link;
-use super::plan::Fault;
-use super::world::World;
+use super::describe::Describe;
+use super::faulty_provider::FaultyProvider;
+use super::method::Method;
+use super::node_life::{Fate, LifeKind};
+use super::plan::SimFault;
+use super::world::{SimPhase, World};
 
 /// What the store answers, some time.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send + 'a>>;
-
-/// What shows an answer to the invariants.
-type Show<T> = Box<dyn Fn(&World, &T) + Send + Sync>;
+type StoreFuture<T> = Pin<Box<dyn Future<Output = Result<T, ProviderError>> + Send>>;
 
 /// A call that can be made as often as the plan wants.
-pub(crate) struct Call<T> {
-    pub(crate) name: &'static str,
-    pub(crate) about: Vec<InstanceId>,
-    /// Whether a second request of the same kind may reach the store.
-    pub(crate) may_repeat: bool,
-    /// Whether a request may reach the store after its caller gave it up.
-    pub(crate) may_be_late: bool,
+pub(crate) struct SimCall<T> {
+    method: Method,
+    /// The request in a few words.
+    request: String,
     /// Sends the request.
-    pub(crate) send: Box<dyn Fn(Arc<dyn Provider>) -> Answer<'static, T> + Send + Sync>,
-    /// Shows the answer to the invariants.
-    pub(crate) show: Show<T>,
-    /// The answer in a few words.
-    pub(crate) tell: Box<dyn Fn(&T) -> String + Send + Sync>,
+    send: Box<dyn Fn(Arc<dyn Provider>) -> StoreFuture<T> + Send + Sync>,
 }
 
-impl<T: Send + 'static> Call<T> {
+impl<T: Describe> SimCall<T> {
     pub(crate) fn new(
-        name: &'static str,
-        send: impl Fn(Arc<dyn Provider>) -> Answer<'static, T> + Send + Sync + 'static,
+        method: Method,
+        request: String,
+        send: impl Fn(Arc<dyn Provider>) -> StoreFuture<T> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            name,
-            about: Vec::new(),
-            may_repeat: false,
-            may_be_late: false,
+            method,
+            request,
             send: Box::new(send),
-            show: Box::new(|_, _| {}),
-            tell: Box::new(|_| String::from("ok")),
         }
     }
 
-    pub(crate) fn about(mut self, about: impl IntoIterator<Item = InstanceId>) -> Self {
-        self.about = about.into_iter().collect();
-        self
+    /// The request reaches the store.
+    async fn send(&self, world: &World, store: &Arc<dyn Provider>) -> Result<T, ProviderError> {
+        let answer = (self.send)(Arc::clone(store)).await;
+        world.called();
+        answer
     }
 
-    /// It may reach the store twice, and after its caller gave it up.
-    pub(crate) fn repeatable(mut self) -> Self {
-        self.may_repeat = true;
-        self.may_be_late = true;
-        self
-    }
-
-    pub(crate) fn shown(mut self, show: impl Fn(&World, &T) + Send + Sync + 'static) -> Self {
-        self.show = Box::new(show);
-        self
-    }
-
-    pub(crate) fn told(mut self, tell: impl Fn(&T) -> String + Send + Sync + 'static) -> Self {
-        self.tell = Box::new(tell);
-        self
+    /// Adds a line to the timeline.
+    fn note(&self, world: &World, who: &Arc<str>, fault: Option<SimFault>, outcome: &str) {
+        let text = format!("{} -> {outcome}", self.request);
+        world.note(who, self.method.name(), fault, text);
     }
 }
 
-impl Link {
+impl FaultyProvider {
     /// Makes a call. A client's call is made again until the store has answered.
-    pub(crate) async fn call<T: Send + 'static>(&self, call: Call<T>) -> Result<T, ProviderError> {
+    pub(crate) async fn call<T: Describe + Send + 'static>(
+        &self,
+        call: SimCall<T>,
+    ) -> Result<T, ProviderError> {
         let call = Arc::new(call);
         loop {
-            let fate = self
-                .life
-                .fate(&self.world, call.may_repeat, call.may_be_late);
+            let fate = self.life.fate(&self.world, call.method.may_repeat());
             self.life.pass(&self.world, fate.before).await;
             match self.attempt(&call, fate).await {
                 Err(_) if self.life.kind == LifeKind::Client && is_injected(fate.fault) => {
@@ -93,48 +73,48 @@ impl Link {
         }
     }
 
-    async fn attempt<T: Send + 'static>(
+    async fn attempt<T: Describe + Send + 'static>(
         &self,
-        call: &Arc<Call<T>>,
+        call: &Arc<SimCall<T>>,
         fate: Fate,
     ) -> Result<T, ProviderError> {
         let reason = || "simulated".to_owned();
         let result = match fate.fault {
-            Some(Fault::Unavailable) => Err(ProviderError::Unavailable { reason: reason() }),
-            Some(Fault::LostRequest) => Err(ProviderError::Unknown { reason: reason() }),
-            Some(Fault::LateRequest) => {
+            Some(SimFault::Unavailable) => Err(ProviderError::Unavailable { reason: reason() }),
+            Some(SimFault::LostRequest) => Err(ProviderError::Unknown { reason: reason() }),
+            Some(SimFault::LateRequest) => {
                 self.send_later(call, fate.late);
                 Err(ProviderError::Unknown { reason: reason() })
             }
-            Some(Fault::CrashBefore) => {
-                self.tell(call, fate.fault, "never sent".into());
+            Some(SimFault::CrashBefore) => {
+                self.log(call, fate.fault, "never sent");
                 self.life.die();
                 return std::future::pending().await;
             }
-            Some(Fault::LostAnswer | Fault::CrashBetween) => {
+            Some(SimFault::LostAnswer | SimFault::CrashBetween) => {
                 let answer = self.send(call).await;
-                self.tell(call, fate.fault, describe(call, &answer));
-                if fate.fault == Some(Fault::CrashBetween) {
+                self.log(call, fate.fault, &answer.describe());
+                if fate.fault == Some(SimFault::CrashBetween) {
                     self.life.die();
                     return std::future::pending().await;
                 }
                 self.life.pass(&self.world, fate.after).await;
                 return Err(ProviderError::Unknown { reason: reason() });
             }
-            Some(Fault::Repeated) => {
+            Some(SimFault::Repeated) => {
                 let first = self.send(call).await;
-                self.tell(call, None, describe(call, &first));
+                self.log(call, None, &first.describe());
                 self.send(call).await
             }
-            Some(Fault::LateRepeat) => {
+            Some(SimFault::LateRepeat) => {
                 let answer = self.send(call).await;
                 self.send_later(call, fate.late);
                 answer
             }
             _ => self.send(call).await,
         };
-        self.tell(call, fate.fault, describe(call, &result));
-        if fate.fault == Some(Fault::CrashAfter) {
+        self.log(call, fate.fault, &result.describe());
+        if fate.fault == Some(SimFault::CrashAfter) {
             self.life.die();
             return result;
         }
@@ -142,58 +122,40 @@ impl Link {
         result
     }
 
-    /// The request reaches the store; whatever it answers is seen.
-    async fn send<T: Send + 'static>(&self, call: &Call<T>) -> Result<T, ProviderError> {
-        send(&self.world, call).await
+    async fn send<T: Describe>(&self, call: &SimCall<T>) -> Result<T, ProviderError> {
+        call.send(&self.world, &self.store).await
     }
 
     /// The request reaches the store once this time has passed, whether its sender
     /// lives or not.
-    fn send_later<T: Send + 'static>(&self, call: &Arc<Call<T>>, late: Duration) {
-        let (world, call) = (Arc::clone(&self.world), Arc::clone(call));
+    fn send_later<T: Describe + Send + 'static>(&self, call: &Arc<SimCall<T>>, late: Duration) {
+        let (world, store) = (Arc::clone(&self.world), Arc::clone(&self.store));
+        let call = Arc::clone(call);
         let who: Arc<str> = format!("{} (late)", self.life.who).into();
         tokio::spawn(async move {
             tokio::time::sleep(late).await;
-            if world.phase() == super::world::Phase::Over {
+            if world.phase() == SimPhase::Over {
                 return;
             }
-            let answer = send(&world, &call).await;
-            let told = describe(&call, &answer);
-            world.note(&who, call.name, call.about.clone(), None, told);
+            let answer = call.send(&world, &store).await;
+            call.note(&world, &who, None, &answer.describe());
         });
     }
 
-    fn tell<T: Send + 'static>(&self, call: &Call<T>, fault: Option<Fault>, outcome: String) {
-        self.world.note(
-            &self.life.who,
-            call.name,
-            call.about.clone(),
-            fault,
-            outcome,
-        );
-    }
-}
-
-async fn send<T>(world: &World, call: &Call<T>) -> Result<T, ProviderError> {
-    let answer = (call.send)(Arc::clone(&world.store)).await;
-    if let Ok(answer) = &answer {
-        (call.show)(world, answer);
-    }
-    world.called();
-    answer
-}
-
-fn describe<T>(call: &Call<T>, answer: &Result<T, ProviderError>) -> String {
-    match answer {
-        Ok(answer) => (call.tell)(answer),
-        Err(error) => error.to_string(),
+    fn log<T: Describe>(&self, call: &SimCall<T>, fault: Option<SimFault>, outcome: &str) {
+        call.note(&self.world, &self.life.who, fault, outcome);
     }
 }
 
 /// Whether the plan made the answer an error.
-fn is_injected(fault: Option<Fault>) -> bool {
+fn is_injected(fault: Option<SimFault>) -> bool {
     matches!(
         fault,
-        Some(Fault::Unavailable | Fault::LostRequest | Fault::LostAnswer | Fault::LateRequest)
+        Some(
+            SimFault::Unavailable
+                | SimFault::LostRequest
+                | SimFault::LostAnswer
+                | SimFault::LateRequest
+        )
     )
 }

@@ -1,15 +1,13 @@
-//! The clocks of a simulation: one true time, and each node's idea of it.
+//! The clocks of a simulation: one true time, and each node's idea of it, by which its
+//! handles on the store go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
-use async_trait::async_trait;
-use durable_runtime::Clock;
+use durable_core::provider::Clock;
 use tokio::time::Instant;
 
-/// When virtual time begins, in milliseconds since the Unix epoch.
-pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
+use crate::clock::EPOCH_MS;
 
 /// A node's clock: the true time and an error that grows and jumps.
 #[derive(Debug, Clone)]
@@ -41,7 +39,6 @@ impl SimClock {
     }
 }
 
-#[async_trait]
 impl Clock for SimClock {
     fn now_ms(&self) -> u64 {
         let elapsed = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -51,9 +48,5 @@ impl Clock for SimClock {
         EPOCH_MS
             .saturating_add(elapsed)
             .saturating_add_signed(gained_ms.saturating_add(offset_ms))
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
     }
 }

@@ -1,221 +1,82 @@
-//! The way from a node or a client to the store: a provider through which every
-//! call may go wrong.
-//!
-//! It keeps nothing of its own: what it says of the store the store said.
+//! What lies between a node or a client and its calls: a mute node's heartbeats are
+//! swallowed, and a client's messages are numbered.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use durable_core::InstanceId;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HistoryPage, IdReuse, InboxPage, InboxSeq,
-    InstanceFilter, InstancePage, InstanceRecord, Lease, Message, OutgoingMessage, PoisonedPage,
-    Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome,
-    SessionId, SessionOptions, SessionReport, StartOutcome, TurnCommit, WakeSeq, WakeTopic,
-    WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    IdReuse, Layer, Layered, Message, OutgoingMessage, Provider, ProviderError, SendOutcome,
+    SessionId, SessionReport, StartOutcome,
 };
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
-use durable_runtime::Clock;
 
-use super::call::Call;
 use super::clock::SimClock;
-use super::life::{Life, LifeKind};
-use super::plan::Fault;
-use super::seen::Seen;
-use super::tell;
-use super::world::{Phase, World};
+use super::faulty_provider::FaultyProvider;
+use super::node_life::NodeLife;
+use super::observed::ObservedStore;
+use super::plan::SimFault;
+use super::world::{SimPhase, World};
 
-/// The way of one life to the store.
-pub(crate) struct Link {
-    pub(crate) world: Arc<World>,
-    pub(crate) life: Arc<Life>,
-    pub(crate) clock: SimClock,
+/// The way of a life of a node to the store, which goes by the node's clock.
+pub(crate) fn of_node(world: &Arc<World>, life: &Arc<NodeLife>, clock: SimClock) -> impl Provider {
+    Layered(NodeLink(open(world, life, clock)))
 }
 
-impl Link {
-    /// The time of a request: a client's own clock is not in the simulation.
-    fn at(&self, now_ms: u64) -> u64 {
-        match self.life.kind {
-            LifeKind::Node { .. } => now_ms,
-            LifeKind::Client => self.clock.now_ms(),
-        }
-    }
-
-    fn rename(&self, message: &mut Message) {
-        if self.life.kind == LifeKind::Client {
-            message.message_id = self.world.message_id(&message.message_id);
-        }
-    }
+/// The way of a client to the store. Its clock is right.
+pub(crate) fn of_client(world: &Arc<World>, life: &Arc<NodeLife>) -> impl Provider {
+    Layered(ClientLink(open(world, life, SimClock::new(world.began))))
 }
 
-/// Makes a call whose arguments are cloned for every request.
-macro_rules! call {
-    ($name:ident($($argument:ident),*), |$store:ident| $send:expr) => {
-        Call::new(stringify!($name), move |$store| {
-            $( let $argument = $argument.clone(); )*
-            Box::pin(async move { $send.await })
-        })
+/// Every life has its own handle on the store, as every process has.
+fn open(world: &Arc<World>, life: &Arc<NodeLife>, clock: SimClock) -> FaultyProvider {
+    let store = ObservedStore {
+        world: Arc::clone(world),
+        store: world.open_store(clock),
     };
+    FaultyProvider {
+        world: Arc::clone(world),
+        life: Arc::clone(life),
+        store: Arc::new(Layered(store)),
+    }
+}
+
+struct NodeLink(FaultyProvider);
+
+#[async_trait]
+impl Layer for NodeLink {
+    type Inner = FaultyProvider;
+
+    fn inner(&self) -> &FaultyProvider {
+        &self.0
+    }
+
+    /// While the node is mute, it is told that its heartbeat was heard.
+    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+        let FaultyProvider { world, life, .. } = &self.0;
+        if !life.is_mute() || world.phase() != SimPhase::Faults {
+            return self.0.heartbeat(session).await;
+        }
+        let fault = SimFault::SwallowedHeartbeat;
+        world.count(fault);
+        world.note(&life.who, "heartbeat", Some(fault), session.to_string());
+        Ok(SessionReport::default())
+    }
+}
+
+struct ClientLink(FaultyProvider);
+
+impl ClientLink {
+    fn number(&self, message: &mut Message) {
+        message.message_id = self.0.world.message_id(&message.message_id);
+    }
 }
 
 #[async_trait]
-impl Provider for Link {
-    async fn open_session(
-        &self,
-        options: SessionOptions,
-        now_ms: u64,
-    ) -> Result<SessionId, ProviderError> {
-        let now_ms = self.at(now_ms);
-        let call = call!(open_session(options), |store| store
-            .open_session(options, now_ms));
-        self.call(call.told(ToString::to_string)).await
-    }
+impl Layer for ClientLink {
+    type Inner = FaultyProvider;
 
-    async fn heartbeat(
-        &self,
-        session: SessionId,
-        now_ms: u64,
-    ) -> Result<SessionReport, ProviderError> {
-        if self.life.is_mute() && self.world.phase() == Phase::Faults {
-            let (fault, outcome) = (Fault::SwallowedHeartbeat, session.to_string());
-            self.world.count(fault);
-            self.world.note(
-                &self.life.who,
-                "heartbeat",
-                Vec::new(),
-                Some(fault),
-                outcome,
-            );
-            return Ok(SessionReport {
-                now_ms,
-                cancelled_work: Vec::new(),
-            });
-        }
-        let call = call!(heartbeat(), |store| store.heartbeat(session, now_ms));
-        self.call(call.repeatable().told(move |_| session.to_string()))
-            .await
-    }
-
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
-        let call = call!(close_session(), |store| store
-            .close_session(session, now_ms));
-        let call = call
-            .repeatable()
-            .shown(move |world, ()| world.saw(&Seen::Closed { session }));
-        self.call(call.told(move |()| session.to_string())).await
-    }
-
-    async fn fetch_instances(
-        &self,
-        session: SessionId,
-        max: usize,
-        now_ms: u64,
-    ) -> Result<ReadyInstances, ProviderError> {
-        let call = call!(fetch_instances(), |store| store
-            .fetch_instances(session, max, now_ms));
-        let call = call.shown(|world, batch: &ReadyInstances| {
-            for ready in &batch.instances {
-                let now_ms = batch.now_ms;
-                world.saw(&Seen::HandedOut { now_ms, ready });
-            }
-        });
-        self.call(call.told(tell::handed_out)).await
-    }
-
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let count = turns.len();
-        let shown = turns.clone();
-        let told = turns.clone();
-        let about: Vec<InstanceId> = turns
-            .iter()
-            .map(|turn| turn.lease.instance.clone())
-            .collect();
-        let call = Call::new("commit", move |store| {
-            let turns = turns.clone();
-            Box::pin(async move { Ok(store.commit(turns).await) })
-        });
-        let call = call
-            .about(about)
-            .repeatable()
-            .shown(move |world, answers: &Vec<_>| show_commits(world, &shown, answers))
-            .told(move |answers| tell::committed(&told, answers));
-        match self.call(call).await {
-            Ok(answers) => answers,
-            Err(error) => vec![Err(error); count],
-        }
-    }
-
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        let leases: Vec<Lease> = releases
-            .iter()
-            .map(|release| release.lease.clone())
-            .collect();
-        let (about, shown) = (leases.clone(), leases.clone());
-        let told = tell::leases(&leases);
-        let call = call!(release(releases), |store| store.release(releases, now_ms));
-        let call = call
-            .about(about.into_iter().map(|lease| lease.instance))
-            .repeatable()
-            .shown(move |world, ()| world.saw(&Seen::Released { leases: &shown }))
-            .told(move |()| told.clone());
-        self.call(call).await
-    }
-
-    async fn fetch_work(
-        &self,
-        session: SessionId,
-        queues: &[Option<Name>],
-        max: usize,
-        now_ms: u64,
-    ) -> Result<WorkBatch, ProviderError> {
-        let queues = queues.to_vec();
-        let call = call!(fetch_work(queues), |store| store
-            .fetch_work(session, &queues, max, now_ms));
-        let call = call.shown(|world, batch: &WorkBatch| {
-            for work in &batch.work {
-                world.saw(&Seen::Claimed { work });
-            }
-        });
-        self.call(call.told(|batch| tell::work(&batch.work))).await
-    }
-
-    async fn settle_work(
-        &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        let about: Vec<InstanceId> = settlements
-            .iter()
-            .map(|settlement| settlement.lease.key.instance.clone())
-            .collect();
-        let told = tell::settlements(&settlements);
-        let call = call!(settle_work(settlements), |store| store
-            .settle_work(settlements, now_ms));
-        let call = call
-            .about(about)
-            .repeatable()
-            .told(move |held| format!("{told} -> {held:?}"));
-        self.call(call).await
-    }
-
-    async fn heartbeat_work(
-        &self,
-        lease: &WorkLease,
-        details: Payload,
-        now_ms: u64,
-    ) -> Result<bool, ProviderError> {
-        let lease = lease.clone();
-        let about = lease.key.instance.clone();
-        let call = call!(heartbeat_work(lease, details), |store| store
-            .heartbeat_work(&lease, details, now_ms));
-        let call = call.about([about]).repeatable();
-        self.call(call.told(|held| format!("held: {held}"))).await
-    }
-
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        let call = call!(fire_timers(), |store| store.fire_timers(max, now_ms));
-        let call = call.repeatable();
-        self.call(call.told(|fired| format!("{} fired", fired.fired)))
-            .await
+    fn inner(&self) -> &FaultyProvider {
+        &self.0
     }
 
     async fn start(
@@ -223,213 +84,13 @@ impl Provider for Link {
         instance: &InstanceId,
         mut message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        self.rename(&mut message);
-        let (now_ms, instance) = (self.at(now_ms), instance.clone());
-        let (about, shown) = (instance.clone(), (instance.clone(), message.clone()));
-        let told = instance.clone();
-        let call = call!(start(instance, message), |store| store
-            .start(&instance, message, reuse, now_ms));
-        let call = call
-            .about([about])
-            .repeatable()
-            .shown(move |world, outcome| {
-                let (instance, message) = (&shown.0, &shown.1);
-                world.saw(&Seen::Started {
-                    instance,
-                    message,
-                    outcome,
-                });
-            })
-            .told(move |outcome| format!("{told}: {outcome:?}"));
-        self.call(call).await
+        self.number(&mut message);
+        self.0.start(instance, message, reuse).await
     }
 
-    async fn send(
-        &self,
-        mut messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &mut messages {
-            self.rename(&mut outgoing.message);
-        }
-        let now_ms = self.at(now_ms);
-        let about: Vec<InstanceId> = messages.iter().map(|sent| sent.target.clone()).collect();
-        let (shown, told) = (messages.clone(), messages.clone());
-        let call = call!(send(messages), |store| store.send(messages, now_ms));
-        let call = call
-            .about(about)
-            .repeatable()
-            .shown(move |world, outcomes: &Vec<_>| {
-                for (message, outcome) in shown.iter().zip(outcomes) {
-                    world.saw(&Seen::Sent { message, outcome });
-                }
-            })
-            .told(move |outcomes| tell::sent(&told, outcomes));
-        self.call(call).await
-    }
-
-    async fn suspend(
-        &self,
-        instance: &InstanceId,
-        reason: Failure,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        let (now_ms, instance) = (self.at(now_ms), instance.clone());
-        let (about, shown) = (instance.clone(), instance.clone());
-        let told = reason.to_string();
-        let call = call!(suspend(instance, reason), |store| store
-            .suspend(&instance, reason, now_ms));
-        let call = call
-            .about([about])
-            .shown(move |world, _| world.saw(&Seen::Switched { instance: &shown }))
-            .told(move |outcome| format!("{outcome:?}: {told}"));
-        self.call(call).await
-    }
-
-    async fn resume(
-        &self,
-        instance: &InstanceId,
-        now_ms: u64,
-    ) -> Result<SendOutcome, ProviderError> {
-        let (now_ms, instance) = (self.at(now_ms), instance.clone());
-        let (about, shown) = (instance.clone(), instance.clone());
-        let call = call!(resume(instance), |store| store.resume(&instance, now_ms));
-        let call = call
-            .about([about])
-            .shown(move |world, _| world.saw(&Seen::Switched { instance: &shown }))
-            .told(|outcome| format!("{outcome:?}"));
-        self.call(call).await
-    }
-
-    async fn instance(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<Option<InstanceRecord>, ProviderError> {
-        let instance = instance.clone();
-        let about = instance.clone();
-        let call = call!(instance(instance), |store| store.instance(&instance));
-        self.call(call.about([about])).await
-    }
-
-    async fn instances(
-        &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
-        max: usize,
-    ) -> Result<InstancePage, ProviderError> {
-        let (filter, after) = (filter.clone(), after.cloned());
-        let call = call!(instances(filter, after), |store| store.instances(
-            &filter,
-            after.as_ref(),
-            max
-        ));
-        self.call(call).await
-    }
-
-    async fn executions(
-        &self,
-        instance: &InstanceId,
-    ) -> Result<Vec<ExecutionRecord>, ProviderError> {
-        let instance = instance.clone();
-        let call = call!(executions(instance), |store| store.executions(&instance));
-        self.call(call).await
-    }
-
-    async fn history(
-        &self,
-        instance: &InstanceId,
-        execution_id: ExecutionId,
-        after: EventId,
-        max: usize,
-    ) -> Result<HistoryPage, ProviderError> {
-        let instance = instance.clone();
-        let about = instance.clone();
-        let told = format!("{instance}/{execution_id} after {after}");
-        let call = call!(history(instance), |store| store.history(
-            &instance,
-            execution_id,
-            after,
-            max
-        ));
-        let call = call.about([about]);
-        self.call(call.told(move |page| format!("{told}: {} entries", page.entries.len())))
-            .await
-    }
-
-    async fn inbox(
-        &self,
-        instance: &InstanceId,
-        after: InboxSeq,
-        max: usize,
-    ) -> Result<InboxPage, ProviderError> {
-        let instance = instance.clone();
-        let about = instance.clone();
-        let told = format!("{instance} after {}", after.0);
-        let call = call!(inbox(instance), |store| store.inbox(&instance, after, max));
-        let call = call.about([about]);
-        self.call(call.told(move |page| format!("{told}: {} messages", page.messages.len())))
-            .await
-    }
-
-    async fn poisoned(
-        &self,
-        after: Option<&WorkKey>,
-        max: usize,
-    ) -> Result<PoisonedPage, ProviderError> {
-        let after = after.cloned();
-        let call = call!(poisoned(after), |store| store.poisoned(after.as_ref(), max));
-        self.call(call.told(|page| format!("{} items", page.work.len())))
-            .await
-    }
-
-    async fn purge(&self, purge: &PurgeRequest, now_ms: u64) -> Result<PurgeReport, ProviderError> {
-        let (now_ms, purge) = (self.at(now_ms), purge.clone());
-        let shown = purge.clone();
-        let call = call!(purge(purge), |store| store.purge(&purge, now_ms));
-        let call = call
-            .shown(move |world, _| world.saw(&Seen::Purged { purge: &shown }))
-            .told(|report| format!("{} instances", report.instances));
-        self.call(call).await
-    }
-
-    /// Passes on; the wait of a dead node never ends.
-    async fn wait(
-        &self,
-        session: Option<SessionId>,
-        topic: &WakeTopic,
-        seen: WakeSeq,
-    ) -> Result<WakeSeq, ProviderError> {
-        let news = self.world.store.wait(session, topic, seen).await;
-        let fate = self.life.fate(&self.world, false, false);
-        self.life.pass(&self.world, fate.before).await;
-        let is_client = self.life.kind == LifeKind::Client;
-        match fate.fault {
-            Some(Fault::Unavailable | Fault::LostAnswer) if !is_client => {
-                Err(ProviderError::Unavailable {
-                    reason: "simulated".to_owned(),
-                })
-            }
-            _ => news,
-        }
-    }
-}
-
-fn show_commits(
-    world: &World,
-    turns: &[TurnCommit],
-    answers: &[Result<CommitOutcome, ProviderError>],
-) {
-    for (turn, answer) in turns.iter().zip(answers) {
-        let Ok(outcome) = answer else {
-            continue;
-        };
-        world.saw(&Seen::Committed { turn, outcome });
-        if let CommitOutcome::Done(committed) = outcome {
-            for work in &committed.claimed {
-                world.saw(&Seen::Claimed { work });
-            }
-        }
+    async fn send(&self, mut sent: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        self.number(&mut sent.message);
+        self.0.send(sent).await
     }
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use durable_runtime::{Runtime, RuntimeOptions};
 
+use super::chance::Stream;
 use super::clock::SimClock;
-use super::life::{Life, LifeKind};
-use super::link::Link;
+use super::link;
+use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, KillSwitch, NodeStart};
-use super::plan::Fault;
+use super::plan::SimFault;
 use super::scope::FaultPlace;
-use super::world::{Phase, World};
-use crate::random::Stream;
+use super::world::{SimPhase, World};
 
 /// What a node is made of, life after life.
 pub(crate) struct SimNode {
@@ -28,30 +28,30 @@ pub(crate) struct SimNode {
 
 /// A life as the node sees it: its calls go their own way.
 struct Living {
-    life: Arc<Life>,
+    life: Arc<NodeLife>,
     number: u64,
     /// What befalls the node as a whole.
     chance: Stream,
 }
 
 /// How a life ends.
-enum Ending {
+enum NodeEnd {
     Crash,
-    Stop { bound: Duration },
+    Stop { timeout: Duration },
 }
 
 impl SimNode {
     /// Lives until the simulation is over.
     pub(crate) async fn run(self) {
         let mut number = 0;
-        while self.world.phase() != Phase::Over {
+        while self.world.phase() != SimPhase::Over {
             number += 1;
             let living = self.begin(number);
-            let weather = self.world.stream(&format!("{}/weather", living.life.who));
+            let degraded = self.world.stream(&format!("{}/degraded", living.life.who));
             tokio::select! {
                 biased;
                 () = self.live(&living) => {}
-                () = self.weather(&living.life, &weather) => {}
+                () = self.degrade(&living.life, &degraded) => {}
             }
             self.outage(&living).await;
         }
@@ -62,7 +62,7 @@ impl SimNode {
         let chance = self.world.stream(&who);
         let is_slow = chance.draw(|random| random.chance(self.world.plan.slow_life))
             && self.world.strikes(&FaultPlace::new(format!("{who}/slow")));
-        let life = Life::new(&self.world, &who, LifeKind::Node { is_slow });
+        let life = NodeLife::new(&self.world, &who, LifeKind::Node { is_slow });
         Living {
             life: Arc::new(life),
             number,
@@ -73,24 +73,16 @@ impl SimNode {
     /// One life.
     async fn live(&self, living: &Living) {
         let life = &living.life;
-        let link = Link {
-            world: Arc::clone(&self.world),
-            life: Arc::clone(life),
-            clock: self.clock.clone(),
-        };
+        let link = link::of_node(&self.world, life, self.clock.clone());
         let mut start = NodeStart {
             number: self.number,
             life: living.number,
-            options: RuntimeOptions {
-                node: life.who.to_string(),
-                ..self.options.clone()
-            },
+            options: self.options.clone().node(life.who.to_string()),
             chance: self.world.stream(&format!("{}/start", life.who)),
             kill: KillSwitch::new(&self.world, life),
         };
         let registry = (self.code)(&mut start);
         let start = Runtime::builder(link, registry)
-            .clock(self.clock.clone())
             .options(start.options)
             .start();
         let runtime = tokio::select! {
@@ -107,28 +99,28 @@ impl SimNode {
             ending = self.end_of_life(living) => ending,
         };
         match ending {
-            Ending::Crash => {
-                self.note(life, Fault::Crash, String::new());
+            NodeEnd::Crash => {
+                self.note(life, SimFault::Crash, String::new());
                 life.die();
             }
-            Ending::Stop { bound } => {
-                self.note(life, Fault::Stop, format!("within {bound:?}"));
+            NodeEnd::Stop { timeout } => {
+                self.note(life, SimFault::Stop, format!("within {timeout:?}"));
                 tokio::select! {
                     biased;
                     () = life.death() => {}
-                    () = runtime.shutdown(bound) => {}
+                    () = runtime.shutdown(timeout) => {}
                 }
             }
         }
     }
 
     /// Waits until the plan ends this life; for ever if it does not.
-    async fn end_of_life(&self, living: &Living) -> Ending {
+    async fn end_of_life(&self, living: &Living) -> NodeEnd {
         let plan = &self.world.plan;
         let Some(mean) = plan.life else {
             return std::future::pending().await;
         };
-        let (span, is_orderly, bound) = living.chance.draw(|random| {
+        let (span, is_orderly, timeout) = living.chance.draw(|random| {
             (
                 random.around(mean),
                 random.chance(plan.orderly_stop),
@@ -137,80 +129,79 @@ impl SimNode {
         });
         tokio::select! {
             biased;
-            () = self.world.reached(Phase::Healed) => {}
+            () = self.world.reached(SimPhase::Healed) => {}
             () = tokio::time::sleep(span) => {}
         }
         if !self.world.strikes(&living.life.place("end")) {
             return std::future::pending().await;
         }
         match is_orderly {
-            true => Ending::Stop { bound },
-            false => Ending::Crash,
+            true => NodeEnd::Stop { timeout },
+            false => NodeEnd::Crash,
         }
     }
 
-    /// Spells of bad weather. Never ends.
-    async fn weather(&self, life: &Life, chance: &Stream) {
+    /// Degraded periods, one after the other. Never ends.
+    async fn degrade(&self, life: &NodeLife, chance: &Stream) {
         let plan = &self.world.plan;
         self.set_clock(life, chance, "clock");
         let mut number = 0;
-        while let Some(mean) = plan.weather {
+        while let Some(mean) = plan.degraded_period_interval {
             number += 1;
-            let (span, kind, spell) = chance.draw(|random| {
+            let (span, kind, period) = chance.draw(|random| {
                 let (span, kind) = (random.around(mean), random.below(3));
-                (span, kind, random.up_to(plan.longest_spell))
+                (span, kind, random.up_to(plan.longest_degraded_period))
             });
             tokio::select! {
                 biased;
-                () = self.world.reached(Phase::Healed) => break,
+                () = self.world.reached(SimPhase::Healed) => break,
                 () = tokio::time::sleep(span) => {}
             }
-            let place = format!("spell{number}");
+            let place = format!("degraded{number}");
             match kind {
-                0 if self.world.strikes(&life.place(&place)) => life.mute(spell),
+                0 if self.world.strikes(&life.place(&place)) => life.mute(period),
                 1 if self.world.strikes(&life.place(&place)) => {
-                    life.stall(spell);
-                    self.note(life, Fault::Stall, format!("for {spell:?}"));
+                    life.stall(period);
+                    self.note(life, SimFault::Stall, format!("for {period:?}"));
                 }
                 0 | 1 => {}
                 _ => self.set_clock(life, chance, &place),
             }
         }
-        self.world.reached(Phase::Healed).await;
+        self.world.reached(SimPhase::Healed).await;
         self.clock.set_error(0, 0);
         std::future::pending::<()>().await;
     }
 
     /// Sets the clock wrong, within the plan.
-    fn set_clock(&self, life: &Life, chance: &Stream, place: &str) {
+    fn set_clock(&self, life: &NodeLife, chance: &Stream, place: &str) {
         let skew_ms = u64::try_from(self.world.plan.skew.as_millis()).unwrap_or(u64::MAX);
         let (offset_ms, drift_ppm) =
             chance.draw(|random| (random.either_way(skew_ms), random.either_way(500)));
         if skew_ms > 0 && self.world.strikes(&life.place(place)) {
             self.clock.set_error(offset_ms, drift_ppm);
-            self.note(life, Fault::ClockJump, format!("off by {offset_ms} ms"));
+            self.note(life, SimFault::ClockJump, format!("off by {offset_ms} ms"));
         }
     }
 
     /// The time between two lives.
     async fn outage(&self, living: &Living) {
-        if self.world.phase() == Phase::Over {
+        if self.world.phase() == SimPhase::Over {
             return;
         }
         let longest = self.world.plan.longest_outage;
         let outage = living.chance.draw(|random| random.up_to(longest));
         tokio::select! {
             biased;
-            () = self.world.reached(Phase::Healed) => {
+            () = self.world.reached(SimPhase::Healed) => {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             () = tokio::time::sleep(outage) => {}
         }
     }
 
-    fn note(&self, life: &Life, fault: Fault, outcome: String) {
+    fn note(&self, life: &NodeLife, fault: SimFault, outcome: String) {
         self.world.count(fault);
-        self.world
-            .note(&life.who, "node", Vec::new(), Some(fault), outcome);
+        self.world.note(&life.who, "node", Some(fault), outcome);
     }
 }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Weak};
 
 use durable_runtime::{Registry, RuntimeOptions};
 
-use super::life::Life;
-use super::plan::Fault;
+use super::chance::Stream;
+use super::node_life::NodeLife;
+use super::plan::SimFault;
 use super::world::World;
-use crate::random::Stream;
 
 /// What a node runs, life after life.
 pub(crate) type Code = Arc<dyn Fn(&mut NodeStart) -> Registry + Send + Sync>;
@@ -68,7 +68,7 @@ impl fmt::Debug for NodeStart {
 /// use durable_runtime::{
 ///     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
 /// };
-/// use durable_testkit::{Fault, FaultPlan, KillSwitch, Simulation, Workload};
+/// use durable_testkit::{SimFault, FaultPlan, KillSwitch, Simulation, Workload};
 ///
 /// const BLAST: Activity<(), ()> = Activity::new("blast");
 /// const BLASTER: Orchestration<(), ()> = Orchestration::new("blaster");
@@ -101,29 +101,29 @@ impl fmt::Debug for NodeStart {
 /// let workload = workload.on_nodes(1, move |node| code(&is_armed, Some(node.kill_switch())));
 /// let report = Simulation::new(7).faults(FaultPlan::NONE).run(workload);
 /// report.assert_ok();
-/// assert_eq!(report.faults[&Fault::Killed], 1);
+/// assert_eq!(report.faults[&SimFault::Killed], 1);
 /// ```
 #[derive(Clone)]
 pub struct KillSwitch {
     world: Arc<World>,
-    life: Weak<Life>,
+    life: Weak<NodeLife>,
 }
 
 impl KillSwitch {
-    pub(crate) fn new(world: &Arc<World>, life: &Arc<Life>) -> Self {
+    pub(crate) fn new(world: &Arc<World>, life: &Arc<NodeLife>) -> Self {
         Self {
             world: Arc::clone(world),
             life: Arc::downgrade(life),
         }
     }
 
-    /// The node dies. Whoever pulls it does nothing more: this never returns.
+    /// The node dies. The caller does nothing more: this never returns.
     pub async fn pull(&self) {
         if let Some(life) = self.life.upgrade() {
-            let (fault, about) = (Some(Fault::Killed), Vec::new());
-            self.world.count(Fault::Killed);
+            let fault = SimFault::Killed;
+            self.world.count(fault);
             self.world
-                .note(&life.who, "node", about, fault, String::new());
+                .note(&life.who, "node", Some(fault), String::new());
             life.die();
         }
         std::future::pending::<()>().await;

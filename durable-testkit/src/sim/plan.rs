@@ -49,12 +49,12 @@ pub struct FaultPlan {
     pub longest_outage: Duration,
     /// A node stops in good order instead of dying, out of ten thousand lives.
     pub orderly_stop: u32,
-    /// The mean time between spells of bad weather on a node: its heartbeats are
+    /// The mean time between degraded periods of a node: its heartbeats are
     /// swallowed while it goes on working, all its calls are held up, or its clock
     /// jumps.
-    pub weather: Option<Duration>,
-    /// The longest spell.
-    pub longest_spell: Duration,
+    pub degraded_period_interval: Option<Duration>,
+    /// The longest degraded period, and the longest time by which a request is late.
+    pub longest_degraded_period: Duration,
     /// How far a node's clock may be from the true time.
     pub skew: Duration,
     /// How many lives out of ten thousand are slow: every call takes long.
@@ -75,8 +75,8 @@ impl FaultPlan {
         life: None,
         longest_outage: Duration::ZERO,
         orderly_stop: 0,
-        weather: None,
-        longest_spell: Duration::ZERO,
+        degraded_period_interval: None,
+        longest_degraded_period: Duration::ZERO,
         skew: Duration::ZERO,
         slow_life: 0,
     };
@@ -111,10 +111,10 @@ impl FaultPlan {
             1 => Some(Duration::from_secs(25)),
             _ => plan.life,
         };
-        plan.weather = match random.below(4) {
+        plan.degraded_period_interval = match random.below(4) {
             0 => None,
             1 => Some(Duration::from_secs(15)),
-            _ => plan.weather,
+            _ => plan.degraded_period_interval,
         };
         plan.skew = match random.below(6) {
             0 | 1 => Duration::ZERO,
@@ -140,8 +140,8 @@ impl Default for FaultPlan {
             life: Some(Duration::from_secs(120)),
             longest_outage: Duration::from_secs(40),
             orderly_stop: 3_000,
-            weather: Some(Duration::from_secs(60)),
-            longest_spell: Duration::from_secs(45),
+            degraded_period_interval: Some(Duration::from_secs(60)),
+            longest_degraded_period: Duration::from_secs(45),
             skew: Duration::from_secs(20),
             slow_life: 2_000,
         }
@@ -151,13 +151,13 @@ impl Default for FaultPlan {
 /// Something that went wrong.
 ///
 /// ```
-/// use durable_testkit::Fault;
+/// use durable_testkit::SimFault;
 ///
-/// assert_eq!(Fault::LostAnswer.to_string(), "answer lost");
+/// assert_eq!(SimFault::LostAnswer.to_string(), "answer lost");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum SimFault {
     /// Nothing happened, and the caller was told so.
     Unavailable,
     /// Nothing happened, and the caller was told that it may have.
@@ -192,7 +192,7 @@ pub enum Fault {
     Killed,
 }
 
-impl Fault {
+impl SimFault {
     /// What the timeline says.
     pub const fn label(self) -> &'static str {
         match self {
@@ -216,7 +216,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SimFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label())
     }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use super::plan::Fault;
+use super::plan::SimFault;
 use super::scope::{FaultPlace, SimScope};
-use super::timeline::Timeline;
-use crate::invariant::Breach;
+use super::timeline::SimTimeline;
+use crate::invariant::InvariantViolation;
 use crate::memory::Snapshot;
 
 /// How many lines of the timeline a failure shows.
@@ -51,9 +51,9 @@ pub struct SimReport {
     /// How many calls reached the store.
     pub calls: u64,
     /// What went wrong, and how often.
-    pub faults: BTreeMap<Fault, u64>,
+    pub faults: BTreeMap<SimFault, u64>,
     /// Everything that happened.
-    pub timeline: Timeline,
+    pub timeline: SimTimeline,
     /// What the store holds at the end, with all histories.
     pub snapshot: Snapshot,
     /// The invariant that was broken first.
@@ -68,7 +68,7 @@ pub struct SimFailure {
     /// The name of the invariant.
     pub invariant: &'static str,
     /// How it was broken.
-    pub breach: Breach,
+    pub violation: InvariantViolation,
 }
 
 impl SimReport {
@@ -110,14 +110,18 @@ impl fmt::Display for SimReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (calls, faults) = (self.calls, self.fault_count());
         let (seed, simulated) = (self.seed, self.simulated.as_secs());
-        let Some(SimFailure { invariant, breach }) = &self.failure else {
+        let Some(SimFailure {
+            invariant,
+            violation,
+        }) = &self.failure
+        else {
             return write!(
                 f,
                 "seed {seed}: ok, {simulated} s simulated, {calls} calls, {faults} faults"
             );
         };
-        let instance = breach.instance.as_ref();
-        writeln!(f, "seed {seed}: `{invariant}` is broken: {breach}\n")?;
+        let instance = violation.instance.as_ref();
+        writeln!(f, "seed {seed}: `{invariant}` is broken: {violation}\n")?;
         if let Some(instance) = instance {
             for ((id, execution_id), entries) in &self.snapshot.histories {
                 if id != instance {

@@ -8,8 +8,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where a fault strikes: at a call of a life of a node, in one of its spells of bad
-/// weather, at its end.
+/// Where a fault strikes: at a call of a life of a node, in one of its degraded
+/// periods, at its end.
 ///
 /// ```
 /// use durable_testkit::{FaultPlace, SimScope};
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_no_scope_is_refused_by_name() {
-        for field in ["nodes=two", "parts=a", "weather=bad", "nodes"] {
+        for field in ["nodes=two", "parts=a", "speed=slow", "nodes"] {
             let error = field.parse::<SimScope>().unwrap_err();
             assert_eq!(error.field, field);
         }

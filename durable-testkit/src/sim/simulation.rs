@@ -8,19 +8,19 @@ use durable_core::provider::Provider;
 use durable_runtime::RuntimeOptions;
 use tokio::time::Instant;
 
+use super::chance::Stream;
 use super::clock::SimClock;
-use super::expect::Expectations;
+use super::expectations::Expectations;
 use super::node::SimNode;
 use super::plan::FaultPlan;
 use super::report::{SimFailure, SimReport};
 use super::scope::SimScope;
 use super::workload::{SimClient, Workload};
-use super::world::{Phase, World, WorldLimits};
-use crate::invariant::{self, Breach, Invariant};
+use super::world::{AroundStore, SimPhase, World, WorldLimits};
+use crate::clock::ManualClock;
+use crate::invariant::{self, Invariant, InvariantViolation};
 use crate::memory::{MemoryOptions, MemoryProvider};
-use crate::random::{Random, Stream};
-
-type AroundStore = Box<dyn FnOnce(MemoryProvider) -> Arc<dyn Provider>>;
+use crate::random::Random;
 
 /// Several nodes and a client over one store, in virtual time, with everything
 /// going wrong that a seed can think of.
@@ -73,7 +73,7 @@ pub struct Simulation {
     rest_within: Duration,
     options: Option<RuntimeOptions>,
     limits: WorldLimits,
-    around_store: Option<AroundStore>,
+    around_store: AroundStore,
     invariants: Vec<Box<dyn Invariant>>,
 }
 
@@ -92,7 +92,7 @@ impl Simulation {
                 look_every: 64,
                 max_calls: 300_000,
             },
-            around_store: None,
+            around_store: Box::new(|handle| Arc::new(handle)),
             invariants: Vec::new(),
         }
     }
@@ -142,13 +142,14 @@ impl Simulation {
         self
     }
 
-    /// Puts something between the links and the store, such as a mistake that the
-    /// invariants are to find.
+    /// Puts something between the nodes and the store, such as a mistake that the
+    /// invariants are to find. It is called for every handle that a life of a node, or a
+    /// client, has on the one store.
     pub fn around_store(
         mut self,
-        around: impl FnOnce(MemoryProvider) -> Arc<dyn Provider> + 'static,
+        around: impl Fn(MemoryProvider) -> Arc<dyn Provider> + Send + Sync + 'static,
     ) -> Self {
-        self.around_store = Some(Box::new(around));
+        self.around_store = Box::new(around);
         self
     }
 
@@ -180,7 +181,7 @@ impl Simulation {
             let (drive, world) = (workload.drive, Arc::clone(&world));
             async move {
                 if let Err(error) = drive(client).await {
-                    world.fail("workload", Breach::new(error.to_string()));
+                    world.fail("workload", InvariantViolation::new(error.to_string()));
                 }
             }
         });
@@ -188,29 +189,29 @@ impl Simulation {
         let healed_at = Instant::now() + faults_for;
         let over_at = healed_at + rest_within;
         let pause = Duration::from_secs(5);
-        while world.phase() != Phase::Over {
+        while world.phase() != SimPhase::Over {
             tokio::select! {
                 biased;
-                () = world.reached(Phase::Over) => break,
+                () = world.reached(SimPhase::Over) => break,
                 driven = &mut driver, if !is_driven => {
                     is_driven = true;
                     if let Err(error) = driven {
-                        world.fail("workload", Breach::new(error.to_string()));
+                        world.fail("workload", InvariantViolation::new(error.to_string()));
                     }
                     continue;
                 }
                 () = tokio::time::sleep(pause) => {}
             }
             let is_done = is_driven && world.is_at_rest();
-            if is_done && world.phase() == Phase::Healed || Instant::now() >= over_at {
+            if is_done && world.phase() == SimPhase::Healed || Instant::now() >= over_at {
                 break;
             }
             if is_done || Instant::now() >= healed_at {
-                world.enter(Phase::Healed);
+                world.enter(SimPhase::Healed);
             }
         }
         world.judge_end();
-        world.enter(Phase::Over);
+        world.enter(SimPhase::Over);
         let remains = world.remains();
         SimReport {
             seed,
@@ -223,9 +224,10 @@ impl Simulation {
             faults: remains.faults,
             timeline: remains.timeline,
             snapshot: remains.snapshot,
-            failure: remains
-                .failure
-                .map(|(invariant, breach)| SimFailure { invariant, breach }),
+            failure: remains.failure.map(|(invariant, violation)| SimFailure {
+                invariant,
+                violation,
+            }),
         }
     }
 
@@ -242,22 +244,18 @@ impl Simulation {
         expectations: &Expectations,
     ) -> (Arc<World>, SimClient) {
         let messages = Stream::new(self.seed, "store").draw(|random| random.below(8));
-        let memory = MemoryProvider::with_options(MemoryOptions {
-            messages_per_fetch: 1 + usize::try_from(messages).unwrap_or(0),
-            ..MemoryOptions::default()
-        });
-        let store = match self.around_store {
-            Some(around) => around(memory.clone()),
-            None => Arc::new(memory.clone()),
-        };
+        let options = MemoryOptions::default()
+            .messages_per_fetch(1 + usize::try_from(messages).unwrap_or(0))
+            // Its time is what the clocks of nodes and clients make of it.
+            .clock(ManualClock::starting_at(0));
         let mut invariants = invariant::all(workload, expectations);
         invariants.extend(self.invariants);
         let world = Arc::new(World::new(
             self.seed,
             self.plan,
             self.scope,
-            memory,
-            store,
+            MemoryProvider::with_options(options),
+            self.around_store,
             invariants,
             self.limits,
         ));
@@ -284,15 +282,13 @@ impl Simulation {
 /// reason to set anything aside.
 fn drawn_options(random: &mut Random) -> RuntimeOptions {
     let mut below = |bound| usize::try_from(random.below(bound)).unwrap_or(0);
-    RuntimeOptions {
-        max_turns: 1 + below(6),
-        max_activities: 1 + below(6),
-        cached_executions: 1 + below(20),
-        session_timeout: Duration::from_secs(10),
-        max_crashes: u32::MAX,
-        verify_replay: true,
-        ..RuntimeOptions::default()
-    }
+    RuntimeOptions::default()
+        .max_turns(1 + below(6))
+        .max_activities(1 + below(6))
+        .cached_executions(1 + below(20))
+        .session_timeout(Duration::from_secs(10))
+        .max_crashes(u32::MAX)
+        .verify_replay(true)
 }
 
 impl SimReport {
@@ -310,7 +306,7 @@ impl SimReport {
             snapshot: Default::default(),
             failure: Some(SimFailure {
                 invariant: "runs",
-                breach: Breach::new(error.to_string()),
+                violation: InvariantViolation::new(error.to_string()),
             }),
         }
     }

@@ -6,28 +6,26 @@ use std::time::Duration;
 
 use durable_core::InstanceId;
 
-use super::plan::Fault;
+use super::plan::SimFault;
 
 /// One thing that happened.
 ///
-/// See the example of [`Timeline`].
+/// See the example of [`SimTimeline`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimelineEntry {
+pub struct SimTimelineEntry {
     /// When, since the simulation began.
     pub at: Duration,
     /// The node, with the number of its life, or the client.
     pub who: Arc<str>,
     /// What it did.
     pub what: String,
-    /// The instances that it was about.
-    pub about: Vec<InstanceId>,
     /// What went wrong.
-    pub fault: Option<Fault>,
-    /// How it ended.
+    pub fault: Option<SimFault>,
+    /// What it asked for, and how it ended.
     pub outcome: String,
 }
 
-impl fmt::Display for TimelineEntry {
+impl fmt::Display for SimTimelineEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (at, who, what) = (self.at.as_secs_f64(), &self.who, &self.what);
         write!(f, "{at:>10.3}  {who:<10} {what:<16}")?;
@@ -60,24 +58,24 @@ impl fmt::Display for TimelineEntry {
 /// # Ok::<(), durable_runtime::RegistryError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Timeline {
-    entries: Vec<TimelineEntry>,
+pub struct SimTimeline {
+    entries: Vec<SimTimelineEntry>,
 }
 
-impl Timeline {
+impl SimTimeline {
     /// What happened, in order.
-    pub fn entries(&self) -> &[TimelineEntry] {
+    pub fn entries(&self) -> &[SimTimelineEntry] {
         &self.entries
     }
 
-    pub(crate) fn add(&mut self, entry: TimelineEntry) {
+    pub(crate) fn add(&mut self, entry: SimTimelineEntry) {
         self.entries.push(entry);
     }
 
     /// The last part of what concerns an instance, or of everything: at most this
     /// many lines.
     pub fn excerpt(&self, instance: Option<&InstanceId>, lines: usize) -> String {
-        let concerned: Vec<&TimelineEntry> = self
+        let concerned: Vec<&SimTimelineEntry> = self
             .entries
             .iter()
             .filter(|entry| entry.concerns(instance))
@@ -94,7 +92,7 @@ impl Timeline {
     }
 }
 
-impl TimelineEntry {
+impl SimTimelineEntry {
     /// Whether it is about this instance, or about a node as a whole.
     fn concerns(&self, instance: Option<&InstanceId>) -> bool {
         let Some(instance) = instance else {
@@ -102,13 +100,19 @@ impl TimelineEntry {
         };
         let is_of_a_node = matches!(
             self.fault,
-            Some(Fault::Crash | Fault::Stop | Fault::Stall | Fault::ClockJump | Fault::Killed)
+            Some(
+                SimFault::Crash
+                    | SimFault::Stop
+                    | SimFault::Stall
+                    | SimFault::ClockJump
+                    | SimFault::Killed
+            )
         );
-        self.about.contains(instance) || self.outcome.contains(instance.as_str()) || is_of_a_node
+        self.outcome.contains(instance.as_str()) || is_of_a_node
     }
 }
 
-impl fmt::Display for Timeline {
+impl fmt::Display for SimTimeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for entry in &self.entries {
             writeln!(f, "{entry}")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::plan::Fault;
+use super::plan::SimFault;
 use super::report::SimReport;
 
 /// What many simulations came to.
@@ -38,7 +38,7 @@ pub struct SimTotals {
     /// How many calls reached the stores.
     pub calls: u64,
     /// What went wrong, and how often.
-    pub faults: BTreeMap<Fault, u64>,
+    pub faults: BTreeMap<SimFault, u64>,
     /// The seeds that broke an invariant, and which one.
     pub broken: Vec<(u64, &'static str)>,
 }

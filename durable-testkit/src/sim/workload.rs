@@ -1,4 +1,4 @@
-//! What a simulation runs: code, and somebody who starts it.
+//! What a simulation runs: code, and a client that starts it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,13 +13,12 @@ use durable_core::provider::WorkKey;
 use durable_runtime::{ActivityContext, Client, ClientError, Registry};
 use serde::Serialize;
 
-use super::clock::SimClock;
-use super::expect::{Expectations, Expected};
-use super::life::{Life, LifeKind};
-use super::link::Link;
+use super::chance::Stream;
+use super::expectations::{Expectations, Expected};
+use super::link;
+use super::node_life::{LifeKind, NodeLife};
 use super::node_start::{Code, NodeStart};
 use super::world::World;
-use crate::random::Stream;
 
 type Drive = Box<
     dyn FnOnce(SimClient) -> Pin<Box<dyn Future<Output = Result<(), ClientError>> + Send>> + Send,
@@ -197,13 +196,9 @@ pub struct SimClient {
 
 impl SimClient {
     pub(crate) fn new(world: &Arc<World>, who: &str, expectations: &Expectations) -> Self {
-        let link = Link {
-            world: Arc::clone(world),
-            life: Arc::new(Life::new(world, who, LifeKind::Client)),
-            clock: SimClock::new(world.began),
-        };
+        let life = Arc::new(NodeLife::new(world, who, LifeKind::Client));
         Self {
-            client: Client::new(Arc::new(link)),
+            client: Client::new(link::of_client(world, &life)),
             world: Arc::clone(world),
             expectations: expectations.clone(),
             chance: Arc::new(world.stream(who)),

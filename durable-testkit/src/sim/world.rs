@@ -8,29 +8,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use durable_core::MessageId;
 use durable_core::provider::Provider;
-use durable_core::{InstanceId, MessageId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::plan::{Fault, FaultPlan};
+use super::chance::Stream;
+use super::clock::SimClock;
+use super::observed::Observed;
+use super::plan::{FaultPlan, SimFault};
 use super::scope::{FaultPlace, SimScope};
-use super::seen::Seen;
-use super::timeline::{Timeline, TimelineEntry};
-use crate::invariant::{Breach, Invariant};
+use super::timeline::{SimTimeline, SimTimelineEntry};
+use crate::invariant::{Invariant, InvariantViolation};
 use crate::memory::{MemoryProvider, Snapshot};
-use crate::random::Stream;
 
 /// Where a simulation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Phase {
+pub(crate) enum SimPhase {
     /// Things go wrong.
     Faults,
     /// Nothing goes wrong any more.
     Healed,
-    /// Nobody gets an answer any more.
+    /// No call is answered any more.
     Over,
 }
+
+/// What stands between the handles of the lives and the store.
+pub(crate) type AroundStore = Box<dyn Fn(MemoryProvider) -> Arc<dyn Provider> + Send + Sync>;
 
 /// Shared by everything in a simulation.
 pub(crate) struct World {
@@ -38,13 +42,12 @@ pub(crate) struct World {
     seed: u64,
     pub(crate) plan: FaultPlan,
     pub(crate) scope: SimScope,
-    /// What nodes and clients talk to.
-    pub(crate) store: Arc<dyn Provider>,
-    /// The truth below it.
+    /// The store. This handle never moves its time: the lives do.
     memory: MemoryProvider,
-    phase: watch::Sender<Phase>,
+    around_store: AroundStore,
+    phase: watch::Sender<SimPhase>,
     limits: WorldLimits,
-    inner: Mutex<Inner>,
+    state: Mutex<WorldState>,
 }
 
 /// Bounds that are no part of the plan.
@@ -56,25 +59,25 @@ pub(crate) struct WorldLimits {
     pub(crate) max_calls: u64,
 }
 
-struct Inner {
-    timeline: Timeline,
+struct WorldState {
+    timeline: SimTimeline,
     struck: BTreeSet<FaultPlace>,
     parts: BTreeSet<u64>,
-    faults: BTreeMap<Fault, u64>,
+    faults: BTreeMap<SimFault, u64>,
     calls: u64,
     invariants: Vec<Box<dyn Invariant>>,
-    failure: Option<(&'static str, Breach)>,
+    failure: Option<(&'static str, InvariantViolation)>,
     message_ids: BTreeMap<MessageId, MessageId>,
 }
 
 /// What a simulation leaves behind.
 pub(crate) struct Remains {
-    pub(crate) timeline: Timeline,
+    pub(crate) timeline: SimTimeline,
     pub(crate) struck: BTreeSet<FaultPlace>,
     pub(crate) parts: BTreeSet<u64>,
-    pub(crate) faults: BTreeMap<Fault, u64>,
+    pub(crate) faults: BTreeMap<SimFault, u64>,
     pub(crate) calls: u64,
-    pub(crate) failure: Option<(&'static str, Breach)>,
+    pub(crate) failure: Option<(&'static str, InvariantViolation)>,
     pub(crate) elapsed: Duration,
     pub(crate) snapshot: Snapshot,
 }
@@ -85,7 +88,7 @@ impl World {
         plan: FaultPlan,
         scope: SimScope,
         memory: MemoryProvider,
-        store: Arc<dyn Provider>,
+        around_store: AroundStore,
         invariants: Vec<Box<dyn Invariant>>,
         limits: WorldLimits,
     ) -> Self {
@@ -94,12 +97,12 @@ impl World {
             seed,
             plan,
             scope,
-            store,
             memory,
-            phase: watch::Sender::new(Phase::Faults),
+            around_store,
+            phase: watch::Sender::new(SimPhase::Faults),
             limits,
-            inner: Mutex::new(Inner {
-                timeline: Timeline::default(),
+            state: Mutex::new(WorldState {
+                timeline: SimTimeline::default(),
                 struck: BTreeSet::new(),
                 parts: BTreeSet::new(),
                 faults: BTreeMap::new(),
@@ -111,27 +114,32 @@ impl World {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, WorldState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> SimPhase {
         *self.phase.borrow()
     }
 
     /// Waits until the simulation has come this far.
-    pub(crate) async fn reached(&self, phase: Phase) {
+    pub(crate) async fn reached(&self, phase: SimPhase) {
         let mut receiver = self.phase.subscribe();
         // The sender lives as long as this future does.
         let _ = receiver.wait_for(|now| *now >= phase).await;
     }
 
-    pub(crate) fn enter(&self, phase: Phase) {
+    pub(crate) fn enter(&self, phase: SimPhase) {
         self.phase.send_if_modified(|now| {
             let is_later = phase > *now;
             *now = phase.max(*now);
             is_later
         });
+    }
+
+    /// Opens the store for a process with this clock.
+    pub(crate) fn open_store(&self, clock: SimClock) -> Arc<dyn Provider> {
+        (self.around_store)(self.memory.handle_with_clock(clock))
     }
 
     /// The chance of one part of the simulation.
@@ -141,9 +149,9 @@ impl World {
 
     /// Whether the fault that was drawn for this place strikes.
     pub(crate) fn strikes(&self, place: &FaultPlace) -> bool {
-        let is_meant = self.phase() == Phase::Faults && self.scope.allows(place);
+        let is_meant = self.phase() == SimPhase::Faults && self.scope.allows(place);
         if is_meant {
-            self.inner().struck.insert(place.clone());
+            self.state().struck.insert(place.clone());
         }
         is_meant
     }
@@ -152,14 +160,14 @@ impl World {
     pub(crate) fn has_part(&self, number: u64) -> bool {
         let is_meant = self.scope.has_part(number);
         if is_meant {
-            self.inner().parts.insert(number);
+            self.state().parts.insert(number);
         }
         is_meant
     }
 
     /// Notes that something went wrong, for the count.
-    pub(crate) fn count(&self, fault: Fault) {
-        *self.inner().faults.entry(fault).or_insert(0) += 1;
+    pub(crate) fn count(&self, fault: SimFault) {
+        *self.state().faults.entry(fault).or_insert(0) += 1;
     }
 
     /// Adds a line to the timeline.
@@ -167,30 +175,29 @@ impl World {
         &self,
         who: &Arc<str>,
         what: &str,
-        about: Vec<InstanceId>,
-        fault: Option<Fault>,
+        fault: Option<SimFault>,
         outcome: String,
     ) {
-        let entry = TimelineEntry {
+        let entry = SimTimelineEntry {
             at: self.began.elapsed(),
             who: Arc::clone(who),
             what: what.to_owned(),
-            about,
             fault,
             outcome,
         };
-        self.inner().timeline.add(entry);
+        self.state().timeline.add(entry);
     }
 
     /// Counts a call, and looks at the whole store now and then.
     pub(crate) fn called(&self) {
-        let mut inner = self.inner();
-        inner.calls += 1;
-        let calls = inner.calls;
-        drop(inner);
+        let mut state = self.state();
+        state.calls += 1;
+        let calls = state.calls;
+        drop(state);
         if calls > self.limits.max_calls {
-            let breach = Breach::new(format!("{calls} calls: something turns in circles"));
-            self.fail("comes_to_rest", breach);
+            let violation =
+                InvariantViolation::new(format!("{calls} calls: something turns in circles"));
+            self.fail("comes_to_rest", violation);
         }
         if calls.is_multiple_of(self.limits.look_every) {
             let snapshot = self.memory.snapshot();
@@ -199,7 +206,7 @@ impl World {
     }
 
     /// Shows an answer of the store to the invariants.
-    pub(crate) fn saw(&self, seen: &Seen<'_>) {
+    pub(crate) fn saw(&self, seen: &Observed<'_>) {
         self.judge(|invariant| invariant.saw(seen, &self.memory));
     }
 
@@ -222,30 +229,30 @@ impl World {
         self.judge(|invariant| invariant.end(&snapshot));
     }
 
-    fn judge(&self, mut judge: impl FnMut(&mut dyn Invariant) -> Result<(), Breach>) {
-        let mut inner = self.inner();
-        if inner.failure.is_some() {
+    fn judge(&self, mut judge: impl FnMut(&mut dyn Invariant) -> Result<(), InvariantViolation>) {
+        let mut state = self.state();
+        if state.failure.is_some() {
             return;
         }
-        let mut invariants = std::mem::take(&mut inner.invariants);
+        let mut invariants = std::mem::take(&mut state.invariants);
         for invariant in &mut invariants {
-            if let Err(breach) = judge(invariant.as_mut()) {
-                inner.fail(invariant.name(), breach);
+            if let Err(violation) = judge(invariant.as_mut()) {
+                state.fail(invariant.name(), violation);
                 break;
             }
         }
-        inner.invariants = invariants;
-        let is_broken = inner.failure.is_some();
-        drop(inner);
+        state.invariants = invariants;
+        let is_broken = state.failure.is_some();
+        drop(state);
         if is_broken {
-            self.enter(Phase::Over);
+            self.enter(SimPhase::Over);
         }
     }
 
     /// Something that is no invariant's business went wrong.
-    pub(crate) fn fail(&self, name: &'static str, breach: Breach) {
-        self.inner().fail(name, breach);
-        self.enter(Phase::Over);
+    pub(crate) fn fail(&self, name: &'static str, violation: InvariantViolation) {
+        self.state().fail(name, violation);
+        self.enter(SimPhase::Over);
     }
 
     /// The id under which a client's message is sent: ids that the client drew
@@ -255,10 +262,10 @@ impl World {
         if !is_drawn {
             return drawn.clone();
         }
-        let mut inner = self.inner();
-        let next = inner.message_ids.len() + 1;
+        let mut state = self.state();
+        let next = state.message_ids.len() + 1;
         let numbered = || MessageId::from(format!("client-message-{next}"));
-        inner
+        state
             .message_ids
             .entry(drawn.clone())
             .or_insert_with(numbered)
@@ -266,22 +273,22 @@ impl World {
     }
 
     pub(crate) fn remains(&self) -> Remains {
-        let inner = self.inner();
+        let state = self.state();
         Remains {
-            timeline: inner.timeline.clone(),
-            struck: inner.struck.clone(),
-            parts: inner.parts.clone(),
-            faults: inner.faults.clone(),
-            calls: inner.calls,
-            failure: inner.failure.clone(),
+            timeline: state.timeline.clone(),
+            struck: state.struck.clone(),
+            parts: state.parts.clone(),
+            faults: state.faults.clone(),
+            calls: state.calls,
+            failure: state.failure.clone(),
             elapsed: self.began.elapsed(),
             snapshot: self.memory.snapshot(),
         }
     }
 }
 
-impl Inner {
-    fn fail(&mut self, name: &'static str, breach: Breach) {
-        self.failure.get_or_insert((name, breach));
+impl WorldState {
+    fn fail(&mut self, name: &'static str, violation: InvariantViolation) {
+        self.failure.get_or_insert((name, violation));
     }
 }

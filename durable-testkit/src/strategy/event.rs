@@ -189,6 +189,9 @@ const BUILT_IN_KINDS: &[FailureKind] = &[
     FailureKind::InstanceExists,
     FailureKind::InvalidPayload,
     FailureKind::LimitExceeded,
+    FailureKind::Suspended,
+    FailureKind::PayloadCodec,
+    FailureKind::Storage,
 ];
 
 /// Any kind of failure.

@@ -28,5 +28,5 @@ mod text;
 
 pub use event::{any_entry, any_event, any_event_of, any_failure, any_number};
 pub use history::valid_history;
-pub use program::{PROGRAM, Program, Step, any_program, program_registry};
+pub use program::{PROGRAM, Program, ProgramStep, any_program, program_registry};
 pub use text::{NASTY_TEXTS, any_name, any_payload, any_text};

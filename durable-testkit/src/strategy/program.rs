@@ -27,10 +27,10 @@ const WORK: Activity<(u64, u64), u64> = Activity::new("work");
 ///
 /// ```
 /// use durable_testkit::TestEnvironment;
-/// use durable_testkit::strategy::{PROGRAM, Program, Step, program_registry};
+/// use durable_testkit::strategy::{PROGRAM, Program, ProgramStep, program_registry};
 ///
 /// let program = Program {
-///     steps: vec![Step::All(vec![Step::Work(5), Step::Sleep(3)]), Step::Record],
+///     steps: vec![ProgramStep::All(vec![ProgramStep::Work(5), ProgramStep::Sleep(3)]), ProgramStep::Record],
 /// };
 /// TestEnvironment::builder(program_registry()?).run(async |env| {
 ///     let run = env.start(PROGRAM, "program-1", &program).await.unwrap();
@@ -41,7 +41,7 @@ const WORK: Activity<(u64, u64), u64> = Activity::new("work");
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// One after the other.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProgramStep>,
 }
 
 /// One thing that an orchestration does.
@@ -49,7 +49,7 @@ pub struct Program {
 /// See the example of [`Program`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ProgramStep {
     /// Calls an activity that takes so many milliseconds.
     Work(u64),
     /// Sleeps so many milliseconds.
@@ -61,18 +61,22 @@ pub enum Step {
     /// Asks whether it is patched.
     Patched,
     /// One after the other.
-    Then(Vec<Step>),
+    Then(Vec<ProgramStep>),
     /// All at once, until all are done.
-    All(Vec<Step>),
+    All(Vec<ProgramStep>),
     /// All at once, until one is done; the others are dropped.
-    First(Vec<Step>),
+    First(Vec<ProgramStep>),
     /// In a child of its own.
-    Child(Vec<Step>),
+    Child(Vec<ProgramStep>),
 }
 
 /// What runs programs: [`PROGRAM`] and what it calls.
 ///
 /// See the example of [`Program`].
+///
+/// # Errors
+///
+/// The code could not be registered: a defect of this crate.
 pub fn program_registry() -> Result<Registry, RegistryError> {
     Registry::builder()
         .orchestration(PROGRAM, program)
@@ -95,20 +99,20 @@ pub fn any_program() -> impl Strategy<Value = Program> {
     vec(any_step(), 1..6).prop_map(|steps| Program { steps })
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = ProgramStep> {
     let leaf = prop_oneof![
-        4 => (0_u64..30).prop_map(Step::Work),
-        2 => (0_u64..30).prop_map(Step::Sleep),
-        1 => Just(Step::Record),
-        1 => (0_u64..4).prop_map(Step::Remember),
-        1 => Just(Step::Patched),
+        4 => (0_u64..30).prop_map(ProgramStep::Work),
+        2 => (0_u64..30).prop_map(ProgramStep::Sleep),
+        1 => Just(ProgramStep::Record),
+        1 => (0_u64..4).prop_map(ProgramStep::Remember),
+        1 => Just(ProgramStep::Patched),
     ];
     leaf.prop_recursive(3, 16, 4, |inner| {
         prop_oneof![
-            2 => vec(inner.clone(), 1..4).prop_map(Step::Then),
-            3 => vec(inner.clone(), 1..4).prop_map(Step::All),
-            3 => vec(inner.clone(), 1..4).prop_map(Step::First),
-            1 => vec(inner, 1..3).prop_map(Step::Child),
+            2 => vec(inner.clone(), 1..4).prop_map(ProgramStep::Then),
+            3 => vec(inner.clone(), 1..4).prop_map(ProgramStep::All),
+            3 => vec(inner.clone(), 1..4).prop_map(ProgramStep::First),
+            1 => vec(inner, 1..3).prop_map(ProgramStep::Child),
         ]
     })
 }
@@ -125,7 +129,7 @@ async fn program(ctx: OrchestrationContext, program: Program) -> Result<Vec<Stri
 /// Every step has a label of its own, so that no two commands are alike.
 fn sequence<'a>(
     ctx: &'a OrchestrationContext,
-    steps: &'a [Step],
+    steps: &'a [ProgramStep],
     label: &'a str,
 ) -> BoxFuture<'a, Result<Vec<String>, Failure>> {
     Box::pin(async move {
@@ -139,39 +143,39 @@ fn sequence<'a>(
 
 async fn run(
     ctx: &OrchestrationContext,
-    step: &Step,
+    step: &ProgramStep,
     label: String,
 ) -> Result<Vec<String>, Failure> {
-    let branches = |steps: &'_ [Step]| -> Vec<(usize, String)> {
+    let branches = |steps: &'_ [ProgramStep]| -> Vec<(usize, String)> {
         (0..steps.len())
             .map(|n| (n, format!("{label}/{n}")))
             .collect()
     };
     Ok(match step {
-        Step::Work(delay_ms) => {
+        ProgramStep::Work(delay_ms) => {
             let number = ctx.activity(WORK, &(numbered(&label), *delay_ms)).await?;
             vec![format!("{label} work {number}")]
         }
-        Step::Sleep(ms) => {
+        ProgramStep::Sleep(ms) => {
             ctx.sleep(Duration::from_millis(*ms)).await?;
             vec![format!("{label} slept")]
         }
-        Step::Record => {
+        ProgramStep::Record => {
             let effect = async { Ok::<u64, Failure>(7) };
             let recorded = ctx.run(label.as_str(), effect).await?;
             vec![format!("{label} recorded {recorded}")]
         }
-        Step::Remember(value) => {
+        ProgramStep::Remember(value) => {
             ctx.set_state(label.as_str(), value)?;
             let value: Option<u64> = ctx.state(label.as_str())?;
             vec![format!("{label} remembers {value:?}")]
         }
-        Step::Patched => {
+        ProgramStep::Patched => {
             let is_patched = ctx.patched(label.as_str()).await;
             vec![format!("{label} patched {is_patched}")]
         }
-        Step::Then(steps) => sequence(ctx, steps, &label).await?,
-        Step::All(steps) => {
+        ProgramStep::Then(steps) => sequence(ctx, steps, &label).await?,
+        ProgramStep::All(steps) => {
             let labels = branches(steps);
             let all = labels
                 .iter()
@@ -179,7 +183,7 @@ async fn run(
             let results: Result<Vec<_>, Failure> = join_all(all).await.into_iter().collect();
             results?.concat()
         }
-        Step::First(steps) => {
+        ProgramStep::First(steps) => {
             let labels = branches(steps);
             let all = labels
                 .iter()
@@ -189,7 +193,7 @@ async fn run(
             seen.push(format!("{label} first {index}"));
             seen
         }
-        Step::Child(steps) => {
+        ProgramStep::Child(steps) => {
             let program = Program {
                 steps: steps.clone(),
             };

@@ -1,11 +1,12 @@
 //! Faults of ownership and sessions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use durable_core::InstanceId;
 use durable_core::provider::{
     CommitOutcome, Lease, Provider, ProviderError, ReadyInstance, ReadyInstances, Release,
-    SessionId, SessionOptions, TurnCommit,
+    SessionId, SessionOptions, SessionReport, TurnCommit,
 };
 
 use super::{fault, locked};
@@ -17,9 +18,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         let mut held = locked(&self.held);
         let others = held.iter().filter(|it| it.lease.session != session);
         let others: Vec<ReadyInstance> = others.cloned().collect();
@@ -36,9 +36,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         for instance in &mut ready.instances {
             let lease = instance.lease.clone();
             instance.lease.token = 1;
@@ -47,22 +46,16 @@ fault! {
         Ok(ready)
     }
 
-    async fn commit(
-        &self,
-        mut turns: Vec<TurnCommit>,
-    ) -> Vec<Result<CommitOutcome, ProviderError>> {
-        for turn in &mut turns {
-            turn.lease = self.real(&turn.lease);
-        }
-        self.store.commit(turns).await
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        Arc::make_mut(&mut turn).lease = self.real(&turn.lease);
+        self.store.commit(turn).await
     }
 
-    async fn release(&self, releases: Vec<Release>, now_ms: u64) -> Result<(), ProviderError> {
-        let releases = releases.into_iter().map(|release| Release {
-            lease: self.real(&release.lease),
-            ..release
-        });
-        self.store.release(releases.collect(), now_ms).await
+    async fn release(&self, mut releases: Vec<Release>) -> Result<(), ProviderError> {
+        for release in &mut releases {
+            release.lease = self.real(&release.lease);
+        }
+        self.store.release(releases).await
     }
 }
 
@@ -79,11 +72,8 @@ fault! {
     async fn open_session(
         &self,
         options: SessionOptions,
-        now_ms: u64,
     ) -> Result<SessionId, ProviderError> {
-        let session_timeout_ms = u64::MAX;
-        let options = SessionOptions { session_timeout_ms, ..options };
-        self.store.open_session(options, now_ms).await
+        self.store.open_session(options.session_timeout_ms(u64::MAX)).await
     }
 }
 
@@ -93,12 +83,10 @@ fault! {
     async fn heartbeat(
         &self,
         session: SessionId,
-        now_ms: u64,
-    ) -> Result<durable_core::provider::SessionReport, ProviderError> {
+    ) -> Result<SessionReport, ProviderError> {
         // A fetch of nothing knows whether the session lives, and keeps nothing.
-        let fetched = self.store.fetch_instances(session, 0, now_ms).await?;
-        let now_ms = fetched.now_ms;
-        Ok(durable_core::provider::SessionReport { now_ms, cancelled_work: Vec::new() })
+        self.store.fetch_instances(session, 0).await?;
+        Ok(SessionReport::default())
     }
 }
 
@@ -109,9 +97,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         for instance in &mut ready.instances {
             instance.crashes = 0;
         }
@@ -122,8 +109,8 @@ fault! {
 fault! {
     /// Takes a session that was closed for one that died.
     ClosingIsDying {}
-    async fn close_session(&self, session: SessionId, now_ms: u64) -> Result<(), ProviderError> {
-        let fetched = self.store.fetch_instances(session, 100, now_ms).await;
+    async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
+        let fetched = self.store.fetch_instances(session, 100).await;
         let _ = fetched;
         Ok(())
     }
@@ -136,9 +123,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         ready.instances.reverse();
         Ok(ready)
     }
@@ -151,10 +137,21 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         ready.instances.retain(|instance| !instance.messages.is_empty());
         Ok(ready)
+    }
+}
+
+fault! {
+    /// Gives one instance at least.
+    FetchesOneAtLeast {}
+    async fn fetch_instances(
+        &self,
+        session: SessionId,
+        max: usize,
+    ) -> Result<ReadyInstances, ProviderError> {
+        self.store.fetch_instances(session, max.max(1)).await
     }
 }

@@ -1,68 +1,53 @@
 //! Faults of the inbox.
 
+use std::sync::Arc;
+
 use durable_core::provider::{
     CommitOutcome, Committed, OutgoingMessage, Provider, ProviderError, ReadyInstances, Release,
     SendOutcome, SessionId, TurnCommit,
 };
 
-use super::{fault, locked};
+use super::{change, fault, locked};
 
 fault! {
     /// Accepts every second message without storing it.
     LosesMessages { sent: u64 }
     async fn send(
         &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        let mut outcomes = Vec::new();
-        for message in messages {
-            let number = {
-                let mut sent = locked(&self.sent);
-                *sent += 1;
-                *sent
-            };
-            if number % 2 == 0 {
-                outcomes.push(SendOutcome::Accepted);
-            } else {
-                outcomes.extend(self.store.send(vec![message], now_ms).await?);
-            }
+        message: OutgoingMessage,
+    ) -> Result<SendOutcome, ProviderError> {
+        let number = {
+            let mut sent = locked(&self.sent);
+            *sent += 1;
+            *sent
+        };
+        match number % 2 {
+            0 => Ok(SendOutcome::Accepted),
+            _ => self.store.send(message).await,
         }
-        Ok(outcomes)
     }
 }
 
 fault! {
     /// Keeps what was consumed.
     DeliversConsumedMessages {}
-    async fn commit(
-        &self,
-        mut turns: Vec<TurnCommit>,
-    ) -> Vec<Result<CommitOutcome, ProviderError>> {
-        for turn in &mut turns {
-            turn.consumed.clear();
-        }
-        self.store.commit(turns).await
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        change(&mut turn, |turn| turn.consumed.clear());
+        self.store.commit(turn).await
     }
 }
 
 fault! {
     /// Removes messages when it hands them out.
     ConsumesOnDelivery {}
-    async fn commit(
-        &self,
-        turns: Vec<TurnCommit>,
-    ) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let session = turns.first().map(|turn| turn.lease.session);
-        let answers = self.store.commit(turns).await;
-        if let Some(session) = session
-            && let Ok(left) = self.store.fetch_instances(session, 100, 0).await
-        {
-            let leases = left.instances.iter().map(|ready| ready.lease.clone());
-            let releases = leases.map(|lease| Release::new(lease).not_before(u64::MAX));
-            let _ = self.store.release(releases.collect(), 0).await;
-        }
-        answers
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let session = turn.lease.session;
+        let outcome = self.store.commit(turn).await?;
+        let left = self.store.fetch_instances(session, 100).await?;
+        let leases = left.instances.iter().map(|ready| ready.lease.clone());
+        let releases = leases.map(|lease| Release::new(lease).not_before(u64::MAX));
+        self.store.release(releases.collect()).await?;
+        Ok(outcome)
     }
 }
 
@@ -73,9 +58,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         for instance in &mut ready.instances {
             instance.messages.reverse();
         }
@@ -88,25 +72,23 @@ fault! {
     QueuesDuplicates { sent: u64 }
     async fn send(
         &self,
-        mut messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &mut messages {
+        mut outgoing: OutgoingMessage,
+    ) -> Result<SendOutcome, ProviderError> {
+        {
             let mut sent = locked(&self.sent);
             *sent += 1;
             let message = &mut outgoing.message;
             message.message_id = format!("{}#{sent}", message.message_id).into();
         }
-        self.store.send(messages, now_ms).await
+        self.store.send(outgoing).await
     }
 
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.store.fetch_instances(session, max).await?;
         for queued in ready.instances.iter_mut().flat_map(|it| &mut it.messages) {
             let id = queued.message.message_id.clone();
             let sent_as = id.split('#').next().unwrap_or_default();
@@ -123,9 +105,8 @@ fault! {
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let ready = self.store.fetch_instances(session, max, now_ms).await?;
+        let ready = self.store.fetch_instances(session, max).await?;
         let mut last = locked(&self.last);
         if !ready.instances.is_empty() {
             *last = ready;
@@ -137,20 +118,14 @@ fault! {
 fault! {
     /// Never says that there are messages.
     HidesMessages {}
-    async fn commit(
-        &self,
-        turns: Vec<TurnCommit>,
-    ) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let answers = self.store.commit(turns).await.into_iter();
-        answers
-            .map(|answer| match answer {
-                Ok(CommitOutcome::Done(committed)) => {
-                    let has_messages = false;
-                    Ok(CommitOutcome::Done(Committed { has_messages, ..committed }))
-                }
-                other => other,
-            })
-            .collect()
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        match self.store.commit(turn).await? {
+            CommitOutcome::Done(committed) => {
+                let committed = Committed::new(false, committed.claimed);
+                Ok(CommitOutcome::Done(committed))
+            }
+            other => Ok(other),
+        }
     }
 }
 
@@ -159,13 +134,10 @@ fault! {
     IgnoresCase {}
     async fn send(
         &self,
-        mut messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        for outgoing in &mut messages {
-            let message = &mut outgoing.message;
-            message.message_id = message.message_id.to_lowercase().into();
-        }
-        self.store.send(messages, now_ms).await
+        mut outgoing: OutgoingMessage,
+    ) -> Result<SendOutcome, ProviderError> {
+        let message = &mut outgoing.message;
+        message.message_id = message.message_id.to_lowercase().into();
+        self.store.send(outgoing).await
     }
 }

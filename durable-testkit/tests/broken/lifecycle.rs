@@ -18,9 +18,8 @@ fault! {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        match self.store.start(instance, message, reuse, now_ms).await? {
+        match self.store.start(instance, message, reuse).await? {
             StartOutcome::Started { seen, .. } => {
                 let execution_id = ExecutionId::FIRST;
                 Ok(StartOutcome::Started { execution_id, seen })
@@ -37,7 +36,6 @@ fault! {
         &self,
         instance: &InstanceId,
         reason: Failure,
-        _now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
         locked(&self.suspended).insert(instance.clone(), reason);
         Ok(SendOutcome::Accepted)
@@ -63,7 +61,6 @@ fault! {
         &self,
         instance: &InstanceId,
         _reason: Failure,
-        _now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
         locked(&self.suspended).insert(instance.clone());
         Ok(SendOutcome::Accepted)
@@ -78,13 +75,12 @@ fault! {
         instance: &InstanceId,
         mut message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
         let is_new = locked(&self.known).insert(message.message_id.clone());
         if !is_new {
             message.message_id = format!("{} again", message.message_id).into();
         }
-        self.store.start(instance, message, reuse, now_ms).await
+        self.store.start(instance, message, reuse).await
     }
 }
 
@@ -94,12 +90,11 @@ fault! {
     async fn release(
         &self,
         mut releases: Vec<Release>,
-        now_ms: u64,
     ) -> Result<(), ProviderError> {
         for release in &mut releases {
             release.not_before_ms = None;
         }
-        self.store.release(releases, now_ms).await
+        self.store.release(releases).await
     }
 }
 
@@ -109,12 +104,11 @@ fault! {
     async fn release(
         &self,
         mut releases: Vec<Release>,
-        now_ms: u64,
     ) -> Result<(), ProviderError> {
         for release in &mut releases {
             release.blocked = None;
         }
-        self.store.release(releases, now_ms).await
+        self.store.release(releases).await
     }
 }
 
@@ -124,16 +118,15 @@ fault! {
     async fn resume(
         &self,
         instance: &InstanceId,
-        now_ms: u64,
     ) -> Result<SendOutcome, ProviderError> {
         // The delay makes it look as if it were not ready.
-        let outcome = self.store.resume(instance, now_ms).await?;
+        let outcome = self.store.resume(instance).await?;
         let options = durable_core::provider::SessionOptions::default();
-        let session = self.store.open_session(options, now_ms).await?;
-        let ready = self.store.fetch_instances(session, 1, now_ms).await?;
+        let session = self.store.open_session(options).await?;
+        let ready = self.store.fetch_instances(session, 1).await?;
         let leases = ready.instances.into_iter().map(|it| it.lease);
         let releases = leases.map(|lease| Release::new(lease).not_before(u64::MAX));
-        self.store.release(releases.collect(), now_ms).await?;
+        self.store.release(releases.collect()).await?;
         Ok(outcome)
     }
 }

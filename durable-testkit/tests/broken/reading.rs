@@ -63,7 +63,9 @@ fault! {
         let instances: Vec<_> = rest.iter().take(max).cloned().collect();
         let last = instances.last().map(|record| record.instance.clone());
         let next = last.filter(|_| rest.len() > max);
-        Ok(InstancePage { instances, next })
+        let mut page = InstancePage::default();
+        (page.instances, page.next) = (instances, next);
+        Ok(page)
     }
 }
 
@@ -99,31 +101,27 @@ impl WritesLate {
 }
 
 #[async_trait::async_trait]
-impl durable_testkit::Layer for WritesLate {
+impl durable_core::provider::Layer for WritesLate {
     type Inner = MemoryProvider;
 
     fn inner(&self) -> &MemoryProvider {
         &self.store
     }
 
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        _now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        let outcomes = vec![SendOutcome::Accepted; messages.len()];
-        locked(&self.late).extend(messages);
-        Ok(outcomes)
+    async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        locked(&self.late).push(message);
+        Ok(SendOutcome::Accepted)
     }
 
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
         let late = std::mem::take(&mut *locked(&self.late));
-        self.store.send(late, now_ms).await?;
-        self.store.fetch_instances(session, max, now_ms).await
+        for message in late {
+            let _ = self.store.send(message).await?;
+        }
+        self.store.fetch_instances(session, max).await
     }
 }

@@ -1,81 +1,100 @@
 //! Faults of timers.
 
+use std::sync::Arc;
+
 use durable_core::provider::{
     CommitOutcome, FiredTimers, Message, MessageBody, OutgoingMessage, Provider, ProviderError,
-    Timer, TurnCommit,
+    ReadyInstances, SessionId, SourceEvent, TurnCommit,
 };
+use durable_core::{Event, InstanceId};
 
-use super::{fault, locked};
+use super::{change, fault, locked};
 
-type Answers = Vec<Result<CommitOutcome, ProviderError>>;
+type Answer = Result<CommitOutcome, ProviderError>;
 
 fault! {
     /// Fires a second early.
     FiresEarly {}
-    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Answers {
-        for timer in turns.iter_mut().flat_map(|turn| &mut turn.new_timers) {
-            timer.fire_at_ms -= 1_000;
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Answer {
+        for entry in &mut Arc::make_mut(&mut turn).events {
+            if let Event::TimerCreated { fire_at_ms, .. } = &mut entry.event {
+                *fire_at_ms -= 1_000;
+            }
         }
-        self.store.commit(turns).await
+        self.store.commit(turn).await
     }
 }
 
 fault! {
     /// Fires each timer with every call.
-    FiresAgain { timers: Vec<Timer> }
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Answers {
-        let timers = turns.iter().flat_map(|turn| turn.new_timers.clone());
+    FiresAgain { timers: Vec<(InstanceId, SourceEvent, u64)> }
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Answer {
+        let timers = turn.new_timers.iter().filter_map(|timer| {
+            Some((turn.lease.instance.clone(), *timer, turn.timer_due_ms(*timer)?))
+        });
         locked(&self.timers).extend(timers);
-        self.store.commit(turns).await
+        self.store.commit(turn).await
     }
 
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        let fired = self.store.fire_timers(max, now_ms).await?;
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        let fired = self.store.fire_timers(max).await?;
         let timers = locked(&self.timers).clone();
-        let due = timers.into_iter().filter(|timer| timer.fire_at_ms <= fired.now_ms);
-        let messages = due.map(|timer| OutgoingMessage {
-            target: timer.instance,
-            message: Message {
-                message_id: "fired-again".into(),
-                body: MessageBody::TimerFired {
-                    execution_id: timer.execution_id,
-                    source_event_id: timer.event_id,
-                    fire_at_ms: timer.fire_at_ms,
-                },
-            },
-        });
-        self.store.send(messages.collect(), now_ms).await?;
+        let now_ms = self.store.now_ms();
+        for (target, source, fire_at_ms) in timers {
+            if fire_at_ms <= now_ms {
+                let body = MessageBody::TimerFired {
+                    execution_id: source.execution_id,
+                    source_event_id: source.event_id,
+                    fire_at_ms,
+                };
+                let message = Message::new("fired-again".into(), body);
+                let _ = self.store.send(OutgoingMessage::new(target, message)).await?;
+            }
+        }
         Ok(fired)
     }
 }
 
 fault! {
-    /// Sets the timers of a turn in the wrong order.
+    /// Gives the timers that have fired in the wrong order.
     ShufflesTimers {}
-    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Answers {
-        for turn in &mut turns {
-            turn.new_timers.reverse();
+    async fn fetch_instances(
+        &self,
+        session: SessionId,
+        max: usize,
+    ) -> Result<ReadyInstances, ProviderError> {
+        let mut ready = self.store.fetch_instances(session, max).await?;
+        for instance in &mut ready.instances {
+            let is_timer = |message: &&mut Message| {
+                matches!(message.body, MessageBody::TimerFired { .. })
+            };
+            let messages = instance.messages.iter_mut().map(|given| &mut given.message);
+            let timers: Vec<&mut Message> = messages.filter(is_timer).collect();
+            let mut reversed: Vec<Message> = timers.iter().map(|timer| (**timer).clone()).collect();
+            reversed.reverse();
+            for (timer, other) in timers.into_iter().zip(reversed) {
+                *timer = other;
+            }
         }
-        self.store.commit(turns).await
+        Ok(ready)
     }
 }
 
 fault! {
     /// Does not cancel timers.
     FiresCancelledTimers {}
-    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Answers {
-        for turn in &mut turns {
-            turn.cancelled_timers.clear();
-        }
-        self.store.commit(turns).await
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Answer {
+        change(&mut turn, |turn| turn.cancelled_timers.clear());
+        self.store.commit(turn).await
     }
 }
 
 fault! {
     /// Does not say when the next timer is due.
     HidesTheNextTimer {}
-    async fn fire_timers(&self, max: usize, now_ms: u64) -> Result<FiredTimers, ProviderError> {
-        let fired = self.store.fire_timers(max, now_ms).await?;
-        Ok(FiredTimers { next_due_ms: None, ..fired })
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        let mut fired = self.store.fire_timers(max).await?;
+        fired.next_due_ms = None;
+        Ok(fired)
     }
 }

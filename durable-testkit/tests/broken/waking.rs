@@ -18,14 +18,14 @@ fault! {
         topic: &WakeTopic,
         _seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        let seen = self.store.fire_timers(0, 0).await?.seen;
+        let seen = self.store.fire_timers(0).await?.seen;
         self.store.wait(session, topic, seen).await
     }
 }
 
 fault! {
-    /// Tells nobody about instances.
-    WakesNobody {}
+    /// Wakes no waiter about instances.
+    WakesNoWaiter {}
     async fn wait(
         &self,
         session: Option<SessionId>,
@@ -70,7 +70,7 @@ fault! {
 }
 
 fault! {
-    /// Tells nobody that an instance ended.
+    /// Wakes no waiter when an instance ended.
     EndsInSilence {}
     async fn wait(
         &self,
@@ -86,16 +86,15 @@ fault! {
 }
 
 fault! {
-    /// Has whoever started an instance wait from later on than its end.
+    /// Has the client that started an instance wait from later on than its end.
     StartsWithTheFuture {}
     async fn start(
         &self,
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        let outcome = self.store.start(instance, message, reuse).await?;
         Ok(match outcome {
             StartOutcome::Started {
                 execution_id,
@@ -110,23 +109,22 @@ fault! {
 }
 
 fault! {
-    /// Has whoever repeats a start wait for what may have been long ago.
+    /// Has a client that repeats a start wait for what may have been long ago.
     TakesRepeatsForStarts {}
     async fn start(
         &self,
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
-        let outcome = self.store.start(instance, message, reuse, now_ms).await?;
+        let outcome = self.store.start(instance, message, reuse).await?;
         Ok(match outcome {
             StartOutcome::Started {
                 execution_id,
                 seen: None,
             } => StartOutcome::Started {
                 execution_id,
-                seen: Some(self.store.fire_timers(0, 0).await?.seen),
+                seen: Some(self.store.fire_timers(0).await?.seen),
             },
             other => other,
         })

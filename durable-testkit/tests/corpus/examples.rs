@@ -113,7 +113,7 @@ async fn race(ctx: OrchestrationContext, ms: u64) -> Result<String, Failure> {
     })
 }
 
-/// A promise that somebody else keeps, and a recorded side effect.
+/// A promise that a client resolves, and a recorded side effect.
 async fn promise(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     let base = ctx.run("base", async { Ok::<u64, Failure>(1) }).await?;
     let promise = ctx.promise::<u64>("answer")?;
@@ -122,13 +122,13 @@ async fn promise(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure>
     Ok(promise.await? + base)
 }
 
-/// Starts a listener, sends it news, and keeps a promise that nobody made.
+/// Starts a listener, sends it news, and resolves a promise that does not exist.
 async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     ctx.start_detached(LISTENER, "listener", &number)?;
     ctx.sleep(Duration::from_secs(1)).await?;
     ctx.send_event("listener", NEWS, &"it rains".to_string())?;
     let token = PromiseToken {
-        instance: "nobody".into(),
+        instance: "unknown".into(),
         execution_id: ctx.execution_id(),
         number: 0,
     };

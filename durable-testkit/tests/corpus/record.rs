@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use durable_core::provider::{InstanceFilter, Provider};
 use durable_core::{Failure, History};
-use durable_runtime::{Client, InstanceHandle, Registry, Runtime, RuntimeOptions, TokioClock};
-use durable_testkit::{MemoryProvider, export_histories};
+use durable_runtime::{Client, InstanceHandle, Registry, Runtime, RuntimeOptions};
+use durable_testkit::{MemoryProvider, TokioClock, export_histories};
 
 use crate::examples;
 
@@ -232,15 +232,11 @@ pub(crate) fn record_with(registry: Registry, recording: &Recording) -> Vec<Hist
         .build()
         .unwrap();
     tokio.block_on(async {
-        let store = Arc::new(MemoryProvider::new());
+        let store = Arc::new(MemoryProvider::with_clock(TokioClock::default()));
         // Heartbeats are of no topic, and a month has many.
-        let options = RuntimeOptions {
-            session_timeout: Duration::from_secs(365 * 86_400),
-            ..RuntimeOptions::default()
-        };
-        let node = Runtime::shared_builder(store.clone(), registry)
+        let options = RuntimeOptions::default().session_timeout(Duration::from_secs(365 * 86_400));
+        let node = Runtime::builder(store.clone(), registry)
             .options(options)
-            .clock(TokioClock::starting_at(1_700_000_000_000))
             .start()
             .await
             .unwrap();

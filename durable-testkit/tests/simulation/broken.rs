@@ -6,22 +6,29 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use durable_core::InstanceId;
 use durable_core::provider::{
-    CommitOutcome, Committed, IdReuse, Lease, Message, MessageBody, OutgoingMessage, Provider,
-    ProviderError, ReadyInstances, SendOutcome, SessionId, StartOutcome, TurnCommit, WorkResult,
-    WorkSettlement,
+    CommitOutcome, Committed, FiredTimers, IdReuse, Layer, Layered, Lease, Message, MessageBody,
+    OutgoingMessage, Provider, ProviderError, ReadyInstances, SendOutcome, SessionId,
+    SettleOutcome, StartOutcome, TurnCommit, WorkResult, WorkSettlement,
 };
-use durable_testkit::{Layer, Layered, MemoryProvider};
+use durable_testkit::MemoryProvider;
 
+/// Puts a mistake around each handle on one store.
+pub(crate) type Mistaken = Box<dyn Fn(MemoryProvider) -> Arc<dyn Provider> + Send + Sync>;
+
+/// A store with a mistake. All handles on it share the fields.
 macro_rules! broken {
     ($make:ident, $name:ident { $($field:ident: $type:ty),* } $($method:item)*) => {
-        #[derive(Clone)]
         struct $name {
             inner: MemoryProvider,
-            $($field: $type,)*
+            $($field: Arc<Mutex<$type>>,)*
         }
 
-        pub(crate) fn $make(inner: MemoryProvider) -> Arc<dyn Provider> {
-            Arc::new(Layered($name { inner, $($field: Default::default(),)* }))
+        pub(crate) fn $make() -> Mistaken {
+            $(let $field = Arc::<Mutex<$type>>::default();)*
+            Box::new(move |inner| {
+                $(let $field = Arc::clone(&$field);)*
+                Arc::new(Layered($name { inner, $($field,)* }))
+            })
         }
 
         #[async_trait]
@@ -38,15 +45,14 @@ macro_rules! broken {
 }
 
 broken! {
-    forgets_the_fence, ForgetsTheFence { latest: Arc<Mutex<BTreeMap<InstanceId, Lease>>> }
+    forgets_the_fence, ForgetsTheFence { latest: BTreeMap<InstanceId, Lease> }
 
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let ready = self.inner.fetch_instances(session, max, now_ms).await?;
+        let ready = self.inner.fetch_instances(session, max).await?;
         let mut latest = self.latest.lock().unwrap();
         for instance in &ready.instances {
             let lease = instance.lease.clone();
@@ -55,33 +61,28 @@ broken! {
         Ok(ready)
     }
 
-    /// Whoever commits is taken for the owner.
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        let mut answers = Vec::new();
-        for turn in turns {
-            let answer = self.inner.commit(vec![turn.clone()]).await.pop().unwrap();
-            let latest = self.latest.lock().unwrap().get(&turn.lease.instance).cloned();
-            answers.push(match (answer, latest) {
-                (Ok(CommitOutcome::Fenced), Some(lease)) => {
-                    let turn = TurnCommit { lease, ..turn };
-                    self.inner.commit(vec![turn]).await.pop().unwrap()
-                }
-                (answer, _) => answer,
-            });
+    /// Takes every session that commits for the owner.
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let outcome = self.inner.commit(Arc::clone(&turn)).await?;
+        let latest = self.latest.lock().unwrap().get(&turn.lease.instance).cloned();
+        match (outcome, latest) {
+            (CommitOutcome::Fenced, Some(lease)) => {
+                Arc::make_mut(&mut turn).lease = lease;
+                self.inner.commit(turn).await
+            }
+            (outcome, _) => Ok(outcome),
         }
-        answers
     }
 }
 
 broken! {
-    hands_out_what_is_held, HandsOutWhatIsHeld { calls: Arc<Mutex<u64>> }
+    hands_out_what_is_held, HandsOutWhatIsHeld { calls: u64 }
 
     /// Now and then everything is free again.
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
         let is_due = {
             let mut calls = self.calls.lock().unwrap();
@@ -93,12 +94,12 @@ broken! {
             for (id, instance) in &snapshot.instances {
                 if instance.holder.is_some() && !instance.record.status.kind().is_ended() {
                     let failure = durable_core::Failure::application("broken", "broken");
-                    let _ = self.inner.suspend(id, failure, now_ms).await?;
-                    let _ = self.inner.resume(id, now_ms).await?;
+                    let _ = self.inner.suspend(id, failure).await?;
+                    let _ = self.inner.resume(id).await?;
                 }
             }
         }
-        self.inner.fetch_instances(session, max, now_ms).await
+        self.inner.fetch_instances(session, max).await
     }
 }
 
@@ -106,21 +107,15 @@ broken! {
     loses_events, LosesEvents {}
 
     /// Accepts every event and keeps those that are no multiple of three.
-    async fn send(
-        &self,
-        messages: Vec<OutgoingMessage>,
-        now_ms: u64,
-    ) -> Result<Vec<SendOutcome>, ProviderError> {
-        let is_lost = |sent: &OutgoingMessage| match &sent.message.body {
-            MessageBody::ExternalRaised { data, .. } => {
-                data.parse::<u64>().is_ok_and(|item| item.is_multiple_of(3))
+    async fn send(&self, sent: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
+        match &sent.message.body {
+            MessageBody::ExternalRaised { data, .. }
+                if data.parse::<u64>().is_ok_and(|item| item.is_multiple_of(3)) =>
+            {
+                Ok(SendOutcome::Accepted)
             }
-            _ => false,
-        };
-        if messages.iter().any(is_lost) {
-            return Ok(vec![SendOutcome::Accepted; messages.len()]);
+            _ => self.inner.send(sent).await,
         }
-        self.inner.send(messages, now_ms).await
     }
 }
 
@@ -133,63 +128,53 @@ broken! {
         instance: &InstanceId,
         message: Message,
         reuse: IdReuse,
-        now_ms: u64,
     ) -> Result<StartOutcome, ProviderError> {
         if instance.ends_with('7') {
             let execution_id = durable_core::ExecutionId::FIRST;
             let seen = None;
             return Ok(StartOutcome::Started { execution_id, seen });
         }
-        self.inner.start(instance, message, reuse, now_ms).await
+        self.inner.start(instance, message, reuse).await
     }
 }
 
 broken! {
-    says_done, SaysDone { commits: Arc<Mutex<u64>> }
+    says_done, SaysDone { commits: u64 }
 
     /// Says that a commit is done before it is, and forgets it.
-    async fn commit(&self, turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
+    async fn commit(&self, turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
         let is_due = {
             let mut commits = self.commits.lock().unwrap();
             *commits += 1;
             commits.is_multiple_of(20)
         };
         if is_due {
-            return turns
-                .iter()
-                .map(|_| Ok(CommitOutcome::Done(Committed::default())))
-                .collect();
+            return Ok(CommitOutcome::Done(Committed::default()));
         }
-        self.inner.commit(turns).await
+        self.inner.commit(turn).await
     }
 }
 
 broken! {
     fires_early, FiresEarly {}
 
-    /// Sets timers a second early, and tells nobody.
-    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        for turn in &mut turns {
-            for timer in &mut turn.new_timers {
-                timer.fire_at_ms -= 1_000;
-            }
+    /// Tells an instance of its timer up to a second early.
+    async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
+        let fired = self.inner.fire_timers(max).await?;
+        let snapshot = self.inner.snapshot();
+        let mut timers = snapshot.timers.into_iter();
+        if let Some(timer) = timers.find(|timer| timer.due_ms <= snapshot.now_ms + 1_000) {
+            let message_id = format!("early-{}", timer.source.event_id);
+            let body = MessageBody::TimerFired {
+                execution_id: timer.source.execution_id,
+                source_event_id: timer.source.event_id,
+                fire_at_ms: timer.due_ms,
+            };
+            let message = Message::new(message_id.into(), body);
+            let early = OutgoingMessage::new(timer.instance, message);
+            let _ = self.inner.send(early).await?;
         }
-        self.inner.commit(turns).await
-    }
-
-    async fn fetch_instances(
-        &self,
-        session: SessionId,
-        max: usize,
-        now_ms: u64,
-    ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.inner.fetch_instances(session, max, now_ms).await?;
-        for inbox in ready.instances.iter_mut().flat_map(|ready| &mut ready.messages) {
-            if let MessageBody::TimerFired { fire_at_ms, .. } = &mut inbox.message.body {
-                *fire_at_ms += 1_000;
-            }
-        }
-        Ok(ready)
+        Ok(fired)
     }
 }
 
@@ -199,29 +184,25 @@ broken! {
     /// Takes finished work back and forgets its result.
     async fn settle_work(
         &self,
-        settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        let is_finished =
-            |settlement: &WorkSettlement| matches!(settlement.result, WorkResult::Finished(Ok(_)));
-        if settlements.iter().any(is_finished) {
-            return Ok(vec![true; settlements.len()]);
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        match settlement.result {
+            WorkResult::Finished(Ok(_)) => Ok(SettleOutcome::Settled),
+            _ => self.inner.settle_work(settlement).await,
         }
-        self.inner.settle_work(settlements, now_ms).await
     }
 }
 
 broken! {
     forgets_the_ended, ForgetsTheEnded {}
 
-    /// Takes ended instances out of the queue and gives them to nobody.
+    /// Takes ended instances out of the queue and gives them to no session.
     async fn fetch_instances(
         &self,
         session: SessionId,
         max: usize,
-        now_ms: u64,
     ) -> Result<ReadyInstances, ProviderError> {
-        let mut ready = self.inner.fetch_instances(session, max, now_ms).await?;
+        let mut ready = self.inner.fetch_instances(session, max).await?;
         let snapshot = self.inner.snapshot();
         ready.instances.retain(|ready| {
             let instance = snapshot.instances.get(&ready.lease.instance);
@@ -234,24 +215,23 @@ broken! {
 broken! {
     invents_results, InventsResults {}
 
-    /// Answers for activities that nobody ran.
-    async fn commit(&self, mut turns: Vec<TurnCommit>) -> Vec<Result<CommitOutcome, ProviderError>> {
-        for turn in &mut turns {
-            for item in turn.new_work.drain(..) {
-                turn.new_messages.push(OutgoingMessage {
-                    target: item.key.instance,
-                    message: Message {
-                        message_id: format!("invented-{}", item.key.event_id).into(),
-                        body: MessageBody::ActivityFinished {
-                            execution_id: item.key.execution_id,
-                            source_event_id: item.key.event_id,
-                            result: Ok("1".into()),
-                        },
-                    },
-                });
-            }
+    /// Answers for activities that no worker ran.
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let turn_with_results = Arc::make_mut(&mut turn);
+        for work in std::mem::take(&mut turn_with_results.new_work) {
+            let source = work.source;
+            let body = MessageBody::ActivityFinished {
+                execution_id: source.execution_id,
+                source_event_id: source.event_id,
+                result: Ok("1".into()),
+            };
+            let message_id = format!("invented-{}", source.event_id);
+            let message = Message::new(message_id.into(), body);
+            let target = turn_with_results.lease.instance.clone();
+            let result = OutgoingMessage::new(target, message);
+            turn_with_results.new_messages.push(result);
         }
-        self.inner.commit(turns).await
+        self.inner.commit(turn).await
     }
 }
 
@@ -261,17 +241,14 @@ broken! {
     /// Takes finished work back and stores another result.
     async fn settle_work(
         &self,
-        mut settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        for settlement in &mut settlements {
-            if let WorkResult::Finished(Ok(result)) = &mut settlement.result
-                && result.parse::<u64>().is_ok()
-            {
-                *result = "1000000".into();
-            }
+        mut settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        if let WorkResult::Finished(Ok(result)) = &mut settlement.result
+            && result.parse::<u64>().is_ok()
+        {
+            *result = "1000000".into();
         }
-        self.inner.settle_work(settlements, now_ms).await
+        self.inner.settle_work(settlement).await
     }
 }
 
@@ -281,14 +258,11 @@ broken! {
     /// Tells the instance, and throws away what there is to inspect.
     async fn settle_work(
         &self,
-        mut settlements: Vec<WorkSettlement>,
-        now_ms: u64,
-    ) -> Result<Vec<bool>, ProviderError> {
-        for settlement in &mut settlements {
-            if let WorkResult::Poisoned(failure) = &settlement.result {
-                settlement.result = WorkResult::Finished(Err(failure.clone()));
-            }
+        mut settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        if let WorkResult::Poisoned(failure) = settlement.result {
+            settlement.result = WorkResult::Finished(Err(failure));
         }
-        self.inner.settle_work(settlements, now_ms).await
+        self.inner.settle_work(settlement).await
     }
 }

@@ -13,14 +13,11 @@ use durable_testkit::{Effects, FaultPlan, SimReport, Simulation, Workload};
 const COUNT: Activity<u64, u64> = Activity::new("count");
 const FICKLE: Orchestration<u64, u64> = Orchestration::new("fickle");
 
-/// Runs one instance, without faults and without anybody who verifies replay.
+/// Runs one instance, without faults, on nodes that do not verify replay.
 fn simulate(workload: Workload) -> SimReport {
     Simulation::new(7)
         .faults(FaultPlan::NONE)
-        .options(RuntimeOptions {
-            verify_replay: false,
-            ..RuntimeOptions::default()
-        })
+        .options(RuntimeOptions::default().verify_replay(false))
         .run(workload)
 }
 

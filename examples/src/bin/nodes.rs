@@ -7,7 +7,6 @@
 use std::error::Error;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use durable_provider_redis::{RedisOptions, RedisProvider};
@@ -37,10 +36,7 @@ async fn work(_: ActivityContext, number: u64) -> Result<u64, Failure> {
 }
 
 fn options() -> RedisOptions {
-    RedisOptions {
-        prefix: "nodes-example".into(),
-        ..RedisOptions::default()
-    }
+    RedisOptions::default().prefix("nodes-example")
 }
 
 /// A node, until its process is killed.
@@ -51,10 +47,7 @@ async fn run_node(url: &str) -> Result<(), Box<dyn Error>> {
         .activity(CHARGE, work)
         .activity(SHIP, work)
         .build()?;
-    let options = RuntimeOptions {
-        session_timeout: LEASE,
-        ..RuntimeOptions::default()
-    };
+    let options = RuntimeOptions::default().session_timeout(LEASE);
     let node = Runtime::builder(provider, registry).options(options);
     let _node = node.start().await?;
     std::future::pending().await
@@ -113,7 +106,7 @@ async fn spawn_server() -> Result<(Process, TempDir, String), Box<dyn Error>> {
 
 async fn share_the_work(url: &str) -> Result<(), Box<dyn Error>> {
     let provider = RedisProvider::open_with(&[url], options()).await?;
-    let client = Client::new(Arc::new(provider));
+    let client = Client::new(provider);
     let mut nodes = vec![spawn_node(url)?, spawn_node(url)?, spawn_node(url)?];
     let run = std::process::id();
     let began = Instant::now();

@@ -4,9 +4,11 @@
 
 use super::stage::{Stage, Step};
 use crate::bench;
+use crate::cross_build;
+use crate::features;
 use crate::no_std;
 use crate::process::Invocation;
-use crate::redis;
+use crate::setup;
 use crate::sim;
 use crate::workspace::Workspace;
 
@@ -31,10 +33,16 @@ pub(crate) const ALL: &[Stage] = &[
         steps: clippy,
     },
     Stage {
-        name: "redis",
-        about: "redis-server is there for the tests; it is installed where that is possible",
+        name: "features",
+        about: "durable-testkit builds without features and with each of them alone",
+        mend: "by hand; mostly a `#[cfg(feature = …)]` that is missing or too much",
+        steps: features::steps,
+    },
+    Stage {
+        name: "setup",
+        about: "what the tests need is there, or installed where possible (cargo xtask setup)",
         mend: "install redis-server; the line above says how",
-        steps: redis::steps,
+        steps: setup::steps,
     },
     Stage {
         name: "test",
@@ -47,6 +55,12 @@ pub(crate) const ALL: &[Stage] = &[
         about: "the simulator finds nothing (cargo xtask sim)",
         mend: "by hand; the seed and its timeline are above",
         steps: sim::steps,
+    },
+    Stage {
+        name: "cross-build",
+        about: "histories of a debug build replay in an optimised one, and the other way round",
+        mend: "by hand; the shape that does not replay is named above",
+        steps: cross_build::steps,
     },
     Stage {
         name: "doctest",

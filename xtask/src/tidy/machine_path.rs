@@ -1,4 +1,4 @@
-//! Rule: no path of somebody's machine (a home directory, a working directory)
+//! Rule: no path of one machine (a home directory, a working directory)
 //! stands in the repository. It looks at every text file but lock files.
 
 use super::Finding;

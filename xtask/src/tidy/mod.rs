@@ -2,7 +2,7 @@
 //! the compiler nor clippy knows.
 //!
 //! Each rule is a pure function from a path and a text to findings, in a file of
-//! its own. The files are those that git tracks or would track; files that are
+//! its own; one also needs to know which files there are. The files are those that git tracks or would track; files that are
 //! not text are passed over. Nothing is mended here.
 
 mod attributes;
@@ -11,9 +11,11 @@ mod embedded;
 mod header;
 mod length;
 mod machine_path;
-mod manifest;
+pub(crate) mod manifest;
+mod paths;
 mod source;
 mod unfinished;
+mod words;
 
 use std::fmt;
 use std::fs;
@@ -22,6 +24,7 @@ use std::io;
 use crate::error::Error;
 use crate::report;
 use crate::workspace::Workspace;
+use paths::Tree;
 
 /// Something that a rule objects to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +39,14 @@ pub(crate) struct Finding {
 type Rule = fn(path: &str, text: &str) -> Vec<Finding>;
 
 const FOR_TEXT: &[Rule] = &[machine_path::check];
-const FOR_MANIFESTS: &[Rule] = &[manifest::lints, manifest::dependencies];
+const FOR_MANIFESTS: &[Rule] = &[
+    manifest::lints,
+    manifest::dependencies,
+    manifest::dev_siblings,
+    manifest::feature_comments,
+    manifest::default_without_proptest,
+];
+const FOR_PAGES: &[Rule] = &[words::check];
 const FOR_RUST: &[Rule] = &[
     header::check,
     length::check,
@@ -46,6 +56,7 @@ const FOR_RUST: &[Rule] = &[
     embedded::sql,
     embedded::lua,
     codec::check,
+    words::check,
 ];
 
 /// Prints the findings; there being any is an error.
@@ -69,11 +80,23 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Error> {
 
 /// Applies every rule to every file it is for.
 pub(crate) fn findings(workspace: &Workspace) -> Result<Vec<Finding>, Error> {
+    let mut files = workspace.files()?;
+    // Git lists a tracked file that was deleted.
+    files.retain(|path| workspace.root.join(path).exists());
+    let mut tree = Tree::new(files.iter().map(String::as_str));
     let mut findings = Vec::new();
-    for path in workspace.files()? {
-        if let Some(text) = read_text(workspace, &path)? {
-            findings.extend(check(&path, &text));
+    let mut texts = Vec::with_capacity(files.len());
+    for path in &files {
+        if let Some(text) = read_text(workspace, path)? {
+            findings.extend(check(path, &text));
+            if path.ends_with(".rs") {
+                tree.add_functions(path, &text);
+            }
+            texts.push((path, text));
         }
+    }
+    for (path, text) in &texts {
+        findings.extend(paths::check(path, text, &tree));
     }
     Ok(findings)
 }
@@ -83,6 +106,7 @@ fn check(path: &str, text: &str) -> Vec<Finding> {
         Some("Cargo.lock") => return Vec::new(),
         Some("Cargo.toml") => FOR_MANIFESTS,
         Some(name) if name.ends_with(".rs") => FOR_RUST,
+        Some(name) if name.ends_with(".md") => FOR_PAGES,
         _ => &[],
     };
     let rules = FOR_TEXT.iter().chain(particular);

@@ -18,10 +18,7 @@ impl Store for Redis {
             "everysec" => Durability::Relaxed,
             _ => return Err(bench_ours::unknown(setup)),
         };
-        let options = RedisOptions {
-            durability,
-            ..RedisOptions::default()
-        };
+        let options = RedisOptions::default().durability(durability);
         let provider = RedisProvider::open_with(&[&setup.server], options).await?;
         Ok(Arc::new(provider))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bench_harness::{Problem, Setup};
 use bench_ours::Store;
-use durable_provider_sqlite::{Durability, SqliteOptions, SqliteProvider};
+use durable_provider_sqlite::{Durability, ReplyPath, SqliteOptions, SqliteProvider};
 use durable_runtime::Provider;
 
 struct Sqlite;
@@ -18,10 +18,9 @@ impl Store for Sqlite {
             "normal" => Durability::Relaxed,
             _ => return Err(bench_ours::unknown(setup)),
         };
-        let options = SqliteOptions {
-            durability,
-            ..SqliteOptions::default()
-        };
+        let options = SqliteOptions::default()
+            .durability(durability)
+            .reply_path(ReplyPath::IoDriver);
         let path = setup.dir.join("store.db");
         Ok(Arc::new(SqliteProvider::open_with(path, options)?))
     }

@@ -165,4 +165,7 @@ failure_codes! {
     10 InstanceExists,
     11 InvalidPayload,
     12 LimitExceeded,
+    13 Suspended,
+    14 PayloadCodec,
+    15 Storage,
 }

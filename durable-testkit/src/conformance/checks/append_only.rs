@@ -5,7 +5,7 @@ use durable_core::{EventId, ExecutionId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use crate::conformance::samples;
 use crate::turn::TurnBuilder;
 
@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(AppendOnly, what_is_not_stored_has_an_empty_history),
 ];
 
-async fn a_second_write_of_an_event_is_refused(env: Env) -> Checked {
+async fn a_second_write_of_an_event_is_refused(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -36,7 +36,7 @@ async fn a_second_write_of_an_event_is_refused(env: Env) -> Checked {
     ensure_eq("the history", history, first.events)
 }
 
-async fn every_kind_of_event_is_read_as_it_was_written(env: Env) -> Checked {
+async fn every_kind_of_event_is_read_as_it_was_written(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -52,7 +52,7 @@ async fn every_kind_of_event_is_read_as_it_was_written(env: Env) -> Checked {
     Ok(())
 }
 
-async fn turns_are_appended_in_order(env: Env) -> Checked {
+async fn turns_are_appended_in_order(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let execution_id = turn.execution_id;
@@ -76,7 +76,7 @@ async fn turns_are_appended_in_order(env: Env) -> Checked {
     )
 }
 
-async fn continue_as_new_begins_the_next_execution(env: Env) -> Checked {
+async fn continue_as_new_begins_the_next_execution(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.custom_status("1").continued_as_new());
     let (turn, _) = begun.await?;
@@ -85,9 +85,8 @@ async fn continue_as_new_begins_the_next_execution(env: Env) -> Checked {
     ensure_eq("its tail", record.last_event_id, EventId::FIRST)?;
     ensure_eq("the custom status", record.custom_status, Some("1".into()))?;
     let executions = env.provider().executions(&"a".into()).await?;
-    let expected = [(1, turn.events.len()), (2, 1)].map(|(number, tail)| ExecutionRecord {
-        execution_id: ExecutionId::new(number),
-        last_event_id: EventId::new(tail as u64),
+    let expected = [(1, turn.events.len()), (2, 1)].map(|(number, tail)| {
+        ExecutionRecord::new(ExecutionId::new(number), EventId::new(tail as u64))
     });
     ensure_eq("the executions", executions, expected.to_vec())?;
     env.raise("a", "m1").await?;
@@ -105,7 +104,7 @@ async fn continue_as_new_begins_the_next_execution(env: Env) -> Checked {
     )
 }
 
-async fn executions_keep_their_own_histories(env: Env) -> Checked {
+async fn executions_keep_their_own_histories(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge")
@@ -125,9 +124,9 @@ async fn executions_keep_their_own_histories(env: Env) -> Checked {
     ensure_eq("the second history", history, expected)
 }
 
-async fn what_is_not_stored_has_an_empty_history(env: Env) -> Checked {
+async fn what_is_not_stored_has_an_empty_history(env: Env) -> CheckResult {
     env.start("a").await?;
-    for (id, execution) in [("a", 1), ("a", 2), ("nobody", 1)] {
+    for (id, execution) in [("a", 1), ("a", 2), ("unknown", 1)] {
         let execution_id = ExecutionId::new(execution);
         let page = env
             .provider()
@@ -137,10 +136,10 @@ async fn what_is_not_stored_has_an_empty_history(env: Env) -> Checked {
         let what = format!("execution {execution} of {id}");
         ensure(is_empty, what, "an empty history", page)?;
     }
-    let executions = env.provider().executions(&"nobody".into()).await?;
+    let executions = env.provider().executions(&"unknown".into()).await?;
     ensure(
         executions.is_empty(),
-        "the executions of nobody",
+        "the executions of an unknown instance",
         "none",
         executions,
     )

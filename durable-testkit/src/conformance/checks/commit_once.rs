@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use durable_core::provider::{CommitOutcome, WorkResult};
@@ -10,7 +11,7 @@ use durable_core::{EventId, ExecutionId, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
 use super::super::node::message_ids;
 use super::commit_atomicity::rich_turn;
 use crate::turn::TurnBuilder;
@@ -30,11 +31,11 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
-async fn the_same_commit_twice_is_applied_once(env: Env) -> Checked {
+async fn the_same_commit_twice_is_applied_once(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let turn = rich_turn(&node, &ready, due_ms).keeping_the_lease().build();
     node.commit_done(turn.clone()).await?;
     is_already_done(node.commit(turn.clone()).await?)?;
@@ -42,17 +43,13 @@ async fn the_same_commit_twice_is_applied_once(env: Env) -> Checked {
     let history = env.history("a", turn.execution_id).await?;
     ensure_eq("the history", history, turn.events)?;
     node.take_work().await?;
-    ensure_eq(
-        "fired timers",
-        env.provider().fire_timers(9, env.now_ms()).await?.fired,
-        1,
-    )?;
+    ensure_eq("fired timers", env.fire_timers(9).await?.fired, 1)?;
     let taken = node.take_all(&["a", "b"]).await?;
     let told = message_ids(&taken[1]);
     ensure_eq("messages for `b`", told, vec!["from-a", "also-from-a"])
 }
 
-async fn a_repeated_commit_has_the_same_claims(env: Env) -> Checked {
+async fn a_repeated_commit_has_the_same_claims(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -81,13 +78,13 @@ async fn a_repeated_commit_has_the_same_claims(env: Env) -> Checked {
     }
 }
 
-async fn a_repeated_commit_is_known_after_the_lease_was_given_back(env: Env) -> Checked {
+async fn a_repeated_commit_is_known_after_the_lease_was_given_back(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", |turn| turn).await?;
     is_already_done(node.commit(turn).await?)
 }
 
-async fn an_empty_turn_is_known_again(env: Env) -> Checked {
+async fn an_empty_turn_is_known_again(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let empty = TurnBuilder::after(&turn, env.now_ms()).keeping_the_lease();
@@ -98,7 +95,7 @@ async fn an_empty_turn_is_known_again(env: Env) -> Checked {
     ensure_eq("the tail", record.last_event_id, EventId::FIRST)
 }
 
-async fn only_the_last_commit_is_known_again(env: Env) -> Checked {
+async fn only_the_last_commit_is_known_again(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (first, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let second = TurnBuilder::after(&first, env.now_ms()).activity("charge");
@@ -113,7 +110,7 @@ async fn only_the_last_commit_is_known_again(env: Env) -> Checked {
     is_already_done(node.commit(second).await?)
 }
 
-async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> Checked {
+async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let execution_id = turn.execution_id;
@@ -124,7 +121,7 @@ async fn a_commit_that_was_dropped_is_whole_or_not_at_all(env: Env) -> Checked {
             .activity("charge")
             .custom_status(format!("{polls}"))
             .build();
-        poll_and_drop(env.provider().commit(vec![turn.clone()]), polls).await;
+        poll_and_drop(env.provider().commit(Arc::new(turn.clone())), polls).await;
         // Sent again, it answers after the dropped one in any case.
         match node.commit(turn.clone()).await? {
             CommitOutcome::Done(_) | CommitOutcome::AlreadyDone(_) => {}
@@ -158,7 +155,7 @@ async fn poll_and_drop<T>(future: impl Future<Output = T>, polls: usize) {
     }
 }
 
-fn is_already_done(outcome: CommitOutcome) -> Checked {
+fn is_already_done(outcome: CommitOutcome) -> CheckResult {
     match outcome {
         CommitOutcome::AlreadyDone(_) => Ok(()),
         other => Err(CheckFailure::new(

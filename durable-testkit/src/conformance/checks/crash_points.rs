@@ -5,15 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PurgeRequest, ReadyInstance,
-    StatusKind, TurnCommit, WorkKey, WorkResult,
+    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, ReadyInstance, StatusKind, TurnCommit,
+    WorkKey, WorkResult,
 };
 use durable_core::{ExecutionId, HistoryEntry, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure_eq};
-use super::super::node::Node;
+use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
+use super::super::node::{TestNode, work_keys};
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
 
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[check!(
 
 /// The calls of a typical life, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Call {
+enum ScenarioCall {
     Start,
     Raise,
     Fetch,
@@ -37,16 +37,16 @@ enum Call {
     StartAgain,
 }
 
-const LIFE: [Call; 9] = [
-    Call::Start,
-    Call::Raise,
-    Call::Fetch,
-    Call::FirstTurn,
-    Call::Settle,
-    Call::FireTimer,
-    Call::LastTurn,
-    Call::Purge,
-    Call::StartAgain,
+const SCENARIO: [ScenarioCall; 9] = [
+    ScenarioCall::Start,
+    ScenarioCall::Raise,
+    ScenarioCall::Fetch,
+    ScenarioCall::FirstTurn,
+    ScenarioCall::Settle,
+    ScenarioCall::FireTimer,
+    ScenarioCall::LastTurn,
+    ScenarioCall::Purge,
+    ScenarioCall::StartAgain,
 ];
 
 /// What was acknowledged so far.
@@ -76,14 +76,14 @@ impl InstanceFacts {
     }
 }
 
-async fn nothing_is_lost_by_a_crash_between_any_two_calls(env: Env) -> Checked {
-    for calls in 0..=LIFE.len() {
+async fn nothing_is_lost_by_a_crash_between_any_two_calls(env: Env) -> CheckResult {
+    for calls in 0..=SCENARIO.len() {
         let env = env.fresh().await;
-        let facts = live(&env, &LIFE[..calls]).await?;
+        let facts = live(&env, &SCENARIO[..calls]).await?;
         let env = env.crash().await;
         env.time.pass_short().await;
         let found = audit(&env, &facts).await?;
-        let last = calls.checked_sub(1).map(|last| LIFE[last]);
+        let last = calls.checked_sub(1).map(|last| SCENARIO[last]);
         ensure_eq(
             format!("the store after a crash after {last:?}"),
             found,
@@ -94,8 +94,8 @@ async fn nothing_is_lost_by_a_crash_between_any_two_calls(env: Env) -> Checked {
 }
 
 /// Makes these calls and keeps what each acknowledged.
-async fn live(env: &Env, calls: &[Call]) -> Checked<Facts> {
-    let mut life = Life {
+async fn live(env: &Env, calls: &[ScenarioCall]) -> CheckResult<Facts> {
+    let mut life = Scenario {
         node: env.mortal_node().await?,
         facts: Facts::default(),
         given: Vec::new(),
@@ -109,8 +109,8 @@ async fn live(env: &Env, calls: &[Call]) -> Checked<Facts> {
     Ok(life.facts)
 }
 
-struct Life<'env> {
-    node: Node<'env>,
+struct Scenario<'env> {
+    node: TestNode<'env>,
     facts: Facts,
     /// The messages of the fetch: the start and the event.
     given: Vec<InboxMessage>,
@@ -119,27 +119,27 @@ struct Life<'env> {
     work: Option<ClaimedWork>,
 }
 
-impl Life<'_> {
-    async fn make(&mut self, call: Call) -> Checked {
+impl Scenario<'_> {
+    async fn make(&mut self, call: ScenarioCall) -> CheckResult {
         let env = self.node.env;
         match call {
-            Call::Start => {
+            ScenarioCall::Start => {
                 env.start("a").await?;
                 let started = InstanceFacts::started(1);
                 self.facts.instances.insert("a".into(), started);
             }
-            Call::Raise => {
+            ScenarioCall::Raise => {
                 env.raise("a", "m1").await?;
                 self.a()?.inbox.push(event_message("m1").body);
             }
-            Call::Fetch => {
+            ScenarioCall::Fetch => {
                 let ready = self.node.take("a").await?;
                 ensure_eq("messages of `a`", ready.messages.len(), 2)?;
                 self.given = ready.messages.clone();
                 self.lease = Some(ready);
             }
-            Call::FirstTurn => self.first_turn().await?,
-            Call::Settle => {
+            ScenarioCall::FirstTurn => self.first_turn().await?,
+            ScenarioCall::Settle => {
                 let work = self
                     .work
                     .take()
@@ -155,27 +155,18 @@ impl Life<'_> {
                 };
                 self.a()?.inbox.push(finished);
             }
-            Call::FireTimer => {
-                env.provider().fire_timers(9, env.now_ms()).await?;
-                let timers = self.turn.iter().flat_map(|turn| &turn.new_timers);
-                let fired: Vec<MessageBody> = timers
-                    .map(|timer| MessageBody::TimerFired {
-                        execution_id: timer.execution_id,
-                        source_event_id: timer.event_id,
-                        fire_at_ms: timer.fire_at_ms,
-                    })
-                    .collect();
+            ScenarioCall::FireTimer => {
+                env.fire_timers(9).await?;
+                let fired = self.turn.as_ref().map(timers_fired).unwrap_or_default();
                 self.facts.timers = 0;
                 self.a()?.inbox.extend(fired);
             }
-            Call::LastTurn => self.last_turn().await?,
-            Call::Purge => {
-                let filter = InstanceFilter::default();
-                let purge = PurgeRequest { filter, max: 9 };
-                env.provider().purge(&purge, env.now_ms()).await?;
+            ScenarioCall::LastTurn => self.last_turn().await?,
+            ScenarioCall::Purge => {
+                env.purge(9).await?;
                 self.facts.instances.remove("a");
             }
-            Call::StartAgain => {
+            ScenarioCall::StartAgain => {
                 env.start("a").await?;
                 let started = InstanceFacts::started(2);
                 self.facts.instances.insert("a".into(), started);
@@ -184,9 +175,9 @@ impl Life<'_> {
         Ok(())
     }
 
-    async fn first_turn(&mut self) -> Checked {
+    async fn first_turn(&mut self) -> CheckResult {
         let env = self.node.env;
-        let due_ms = env.store_time_ms().await?;
+        let due_ms = env.past_ms();
         let ready = self.lease.take().ok_or_else(|| missing("the fetch"))?;
         let turn = self
             .node
@@ -205,8 +196,7 @@ impl Life<'_> {
         a.inbox.remove(0);
         a.status = StatusKind::Running;
         a.history = turn.events.clone();
-        let keys = turn.new_work.iter().map(|item| item.key.clone());
-        self.facts.work = keys.collect();
+        self.facts.work = work_keys(&turn).into_iter().collect();
         self.facts.timers = 1;
         let started = InstanceFacts::started(1);
         self.facts.instances.insert("b".into(), started);
@@ -215,7 +205,7 @@ impl Life<'_> {
         Ok(())
     }
 
-    async fn last_turn(&mut self) -> Checked {
+    async fn last_turn(&mut self) -> CheckResult {
         let first = self.turn.take().ok_or_else(|| missing("the first turn"))?;
         let taken = self.node.take_all(&["a", "b"]).await?;
         let turn = TurnBuilder::after(&first, self.node.env.now_ms());
@@ -233,14 +223,14 @@ impl Life<'_> {
         Ok(())
     }
 
-    fn a(&mut self) -> Checked<&mut InstanceFacts> {
+    fn a(&mut self) -> CheckResult<&mut InstanceFacts> {
         let a = self.facts.instances.get_mut("a");
         a.ok_or_else(|| missing("instance `a`"))
     }
 }
 
 /// Reads everything back, as a new node finds it.
-async fn audit(env: &Env, expected: &Facts) -> Checked<Facts> {
+async fn audit(env: &Env, expected: &Facts) -> CheckResult<Facts> {
     let mut facts = Facts::default();
     for id in env.listed(&InstanceFilter::default(), 10).await? {
         let record = env.record(&id).await?;
@@ -267,9 +257,20 @@ async fn audit(env: &Env, expected: &Facts) -> Checked<Facts> {
     }
     let work = node.fetch_work().await?;
     facts.work = work.into_iter().map(|work| work.item.key).collect();
-    let fired = env.provider().fire_timers(9, env.now_ms()).await?;
-    facts.timers = fired.fired;
+    facts.timers = env.fire_timers(9).await?.fired;
     Ok(facts)
+}
+
+/// What an instance is told of the timers that a turn set.
+fn timers_fired(turn: &TurnCommit) -> Vec<MessageBody> {
+    let timers = turn.new_timers.iter();
+    timers
+        .map(|timer| MessageBody::TimerFired {
+            execution_id: timer.execution_id,
+            source_event_id: timer.event_id,
+            fire_at_ms: turn.timer_due_ms(*timer).unwrap_or_default(),
+        })
+        .collect()
 }
 
 fn missing(what: &str) -> CheckFailure {

@@ -3,17 +3,18 @@
 //! is opened again; real kills are a provider's own tests.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InstanceFilter, InstanceStatus, PurgeRequest, StartOutcome, StatusKind,
-    WakeSeq, WorkResult,
+    CommitOutcome, HeartbeatOutcome, IdReuse, InstanceStatus, StartOutcome, StatusKind, WakeSeq,
+    WorkResult,
 };
 use durable_core::{EventId, ExecutionId};
 
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
-use super::super::node::message_ids;
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
+use super::super::node::{message_ids, work_keys};
 use crate::message::start_message;
 use crate::turn::TurnBuilder;
 
@@ -32,14 +33,13 @@ pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, a_second_handle_respects_leases, needs OpenAgain),
 ];
 
-async fn a_commit_is_known_again_after_a_crash(env: Env) -> Checked {
+async fn a_commit_is_known_again_after_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     let begun = node.begin("a", |turn| turn.activity("charge").claiming(1));
     let (turn, first) = begun.await?;
     let env = env.crash().await;
-    let mut answers = env.provider().commit(vec![turn.clone()]).await;
-    match answers.pop() {
-        Some(Ok(CommitOutcome::AlreadyDone(again))) => {
+    match env.provider().commit(Arc::new(turn.clone())).await? {
+        CommitOutcome::AlreadyDone(again) => {
             ensure_eq("the claims", again.claimed, first.claimed)?;
         }
         other => {
@@ -51,7 +51,7 @@ async fn a_commit_is_known_again_after_a_crash(env: Env) -> Checked {
     ensure_eq("the history", history, turn.events)
 }
 
-async fn a_start_is_known_again_after_a_crash(env: Env) -> Checked {
+async fn a_start_is_known_again_after_a_crash(env: Env) -> CheckResult {
     let started = |seen| StartOutcome::Started {
         execution_id: ExecutionId::FIRST,
         seen,
@@ -69,7 +69,7 @@ async fn a_start_is_known_again_after_a_crash(env: Env) -> Checked {
     ensure_eq("the messages", message_ids(&ready), vec!["s1"])
 }
 
-async fn session_ids_are_new_after_a_crash(env: Env) -> Checked {
+async fn session_ids_are_new_after_a_crash(env: Env) -> CheckResult {
     let mut used = BTreeSet::new();
     for _ in 0..3 {
         used.insert(env.mortal_node().await?.session);
@@ -83,7 +83,7 @@ async fn session_ids_are_new_after_a_crash(env: Env) -> Checked {
     Ok(())
 }
 
-async fn tokens_and_places_rise_across_a_crash(env: Env) -> Checked {
+async fn tokens_and_places_rise_across_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
@@ -120,7 +120,7 @@ async fn tokens_and_places_rise_across_a_crash(env: Env) -> Checked {
     )
 }
 
-async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> Checked {
+async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> CheckResult {
     env.start("a").await?;
     let node = env.mortal_node().await?;
     let turn = node.first_turn(&node.take("a").await?).build();
@@ -139,7 +139,7 @@ async fn an_old_lease_is_fenced_after_a_crash(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> Checked {
+async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> CheckResult {
     env.start("a").await?;
     env.suspend("a").await?;
     let env = env.crash().await;
@@ -155,11 +155,11 @@ async fn a_suspended_instance_stays_suspended_across_a_crash(env: Env) -> Checke
     Ok(())
 }
 
-async fn delays_survive_a_crash(env: Env) -> Checked {
+async fn delays_survive_a_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     env.raise("a", "m1").await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     node.release(&node.take("a").await?, Some(far_ms)).await?;
     let retry = WorkResult::Retry {
         not_before_ms: far_ms,
@@ -173,17 +173,15 @@ async fn delays_survive_a_crash(env: Env) -> Checked {
     ensure_eq("when the retry is due", due, Some(far_ms))
 }
 
-async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> Checked {
+async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
     let retry = WorkResult::Retry { not_before_ms: 0 };
     node.settle_held(&work, retry).await?;
     let work = node.take_work().await?;
-    let beat = env
-        .provider()
-        .heartbeat_work(&work.lease, "50".into(), env.now_ms());
-    ensure_eq("whether the work is held", beat.await?, true)?;
+    let beat = node.heartbeat_work(&work, "50").await?;
+    ensure_eq("a heartbeat of held work", beat, HeartbeatOutcome::Kept)?;
     let env = env.crash().await;
     env.time.pass_short().await;
     let again = env.node().await?.take_work().await?;
@@ -196,34 +194,29 @@ async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> Checked {
     ensure_eq("its heartbeat", again.heartbeat, Some("50".into()))
 }
 
-async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> Checked {
+async fn cancelled_work_does_not_come_back_after_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("held").keeping_the_lease().claiming(1)
     });
     let (turn, _) = begun.await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     let env = env.crash().await;
     env.time.pass_short().await;
     env.node().await?.finds_no_work("it was cancelled").await
 }
 
-async fn execution_ids_rise_across_purge_and_crash(env: Env) -> Checked {
+async fn execution_ids_rise_across_purge_and_crash(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.completed("1")).await?;
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10,
-    };
-    let report = env.provider().purge(&purge, env.now_ms()).await?;
-    ensure_eq("purged instances", report.instances, 1)?;
+    ensure_eq("purged instances", env.purge(10).await?.instances, 1)?;
     let env = env.crash().await;
     ensure_eq("the execution", env.start("a").await?, ExecutionId::new(2))
 }
 
-async fn a_second_handle_sees_what_was_written(env: Env) -> Checked {
+async fn a_second_handle_sees_what_was_written(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.activity("charge").completed("1"));
     let (turn, _) = begun.await?;
@@ -238,7 +231,7 @@ async fn a_second_handle_sees_what_was_written(env: Env) -> Checked {
     ensure_eq("the history there", page.entries, turn.events)
 }
 
-async fn a_second_handle_respects_leases(env: Env) -> Checked {
+async fn a_second_handle_respects_leases(env: Env) -> CheckResult {
     let here = env.node().await?;
     let there = env.node_on(env.second_handle().await).await?;
     let is_new = here.session != there.session;

@@ -1,16 +1,13 @@
 //! Promise 9: what is ready is found without polling. A wait never misses what
 //! came after its `seen`.
 
-use durable_core::provider::{
-    IdReuse, InstanceStatus, ProviderError, StartOutcome, WakeSeq, WakeTopic, WorkResult,
-};
-use durable_core::{Failure, FailureKind, InstanceId, Name};
+use durable_core::Name;
+use durable_core::provider::{ProviderError, WakeSeq, WakeTopic, WorkResult};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure_eq};
-use super::super::waiting::{begin_wait, begin_wait_of, is_told, seen_no_instance};
-use crate::message::start_message;
+use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
+use super::super::waiting::{begin_wait, is_told, seen_no_instance};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -28,20 +25,15 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Finding, a_delayed_retry_is_learnt_by_those_who_wait),
     check!(Finding, a_delayed_release_is_learnt_by_those_who_wait),
     check!(Finding, an_earlier_timer_ends_a_wait),
-    check!(Finding, a_change_of_an_instance_ends_a_wait_for_it),
-    check!(Finding, every_end_of_an_instance_ends_a_wait_for_it),
-    check!(Finding, a_start_says_from_where_to_wait_for_the_end),
     check!(Finding, a_wait_goes_on_from_what_it_returned),
     check!(Finding, a_wait_that_was_dropped_misses_nothing),
     check!(Finding, every_waiting_session_is_told),
     check!(Finding, a_session_that_ends_ends_its_waits),
     check!(Finding, another_handle_is_told_of_messages, needs OpenAgain),
     check!(Finding, another_handle_is_told_of_work, needs OpenAgain),
-    check!(Finding, another_handle_is_told_of_a_change, needs OpenAgain),
-    check!(Finding, another_handle_is_told_of_an_end, needs OpenAgain),
 ];
 
-async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
@@ -52,7 +44,7 @@ async fn a_message_for_a_free_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_start_ends_a_wait(env: Env) -> Checked {
+async fn a_start_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
@@ -62,7 +54,7 @@ async fn a_start_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_released_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_released_instance_ends_a_wait(env: Env) -> CheckResult {
     let (holder, node) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = holder.take("a").await?;
@@ -74,7 +66,7 @@ async fn a_released_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_resumed_instance_ends_a_wait(env: Env) -> Checked {
+async fn a_resumed_instance_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     env.suspend("a").await?;
@@ -86,7 +78,7 @@ async fn a_resumed_instance_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> Checked {
+async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     dead.begin("a", |turn| {
         turn.activity("charge").keeping_the_lease().claiming(1)
@@ -105,12 +97,12 @@ async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> Checked {
     Ok(())
 }
 
-async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> Checked {
+async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     let instances = seen_no_instance(&node).await?;
     let work = node.fetch_work_from(&[None], 1).await?.seen;
-    let timers = env.provider().fire_timers(1, env.now_ms()).await?.seen;
+    let timers = env.fire_timers(1).await?.seen;
     let worker = env.node().await?;
     worker
         .begin("a", |turn| turn.activity("charge").timer(far_ms))
@@ -124,12 +116,12 @@ async fn what_came_between_fetch_and_wait_ends_the_wait_at_once(env: Env) -> Che
     ] {
         let what = format!("a wait for {topic:?}");
         let wait = env.provider().wait(Some(node.session), &topic, seen);
-        env.within_patience(&what, wait).await??;
+        env.within_timeout(&what, wait).await??;
     }
     Ok(())
 }
 
-async fn new_work_ends_a_wait_for_its_queue(env: Env) -> Checked {
+async fn new_work_ends_a_wait_for_its_queue(env: Env) -> CheckResult {
     let (worker, node) = (env.node().await?, env.node().await?);
     let queues = vec![None, Some(Name::from("gpu")), Some("other".into())];
     for queue in &queues[..2] {
@@ -146,7 +138,7 @@ async fn new_work_ends_a_wait_for_its_queue(env: Env) -> Checked {
     Ok(())
 }
 
-async fn handed_back_work_ends_a_wait(env: Env) -> Checked {
+async fn handed_back_work_ends_a_wait(env: Env) -> CheckResult {
     let (first, second) = (env.node().await?, env.node().await?);
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
@@ -161,13 +153,13 @@ async fn handed_back_work_ends_a_wait(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> Checked {
+async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let (first, second) = (env.node().await?, env.node().await?);
     first.begin("a", |turn| turn.activity("charge")).await?;
     let work = first.take_work().await?;
     let seen = second.fetch_work_from(&[None], 1).await?.seen;
     let waiting = begin_wait(&second, WakeTopic::Work(vec![None]), seen).await;
-    let not_before_ms = env.far_ms().await?;
+    let not_before_ms = env.far_ms();
     first
         .settle_held(&work, WorkResult::Retry { not_before_ms })
         .await?;
@@ -181,13 +173,13 @@ async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> Checked {
     ensure_eq("when the retry is due", due, Some(not_before_ms))
 }
 
-async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> Checked {
+async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let (holder, node) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = holder.take("a").await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     holder.release(&ready, Some(not_before_ms)).await?;
     let what = "a session that waits for instances, of a new due time";
     is_told(&env, what, waiting).await?;
@@ -195,111 +187,20 @@ async fn a_delayed_release_is_learnt_by_those_who_wait(env: Env) -> Checked {
     ensure_eq("when the instance is due", due, Some(not_before_ms))
 }
 
-async fn an_earlier_timer_ends_a_wait(env: Env) -> Checked {
+async fn an_earlier_timer_ends_a_wait(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let far_ms = env.far_ms().await?;
+    let far_ms = env.far_ms();
     node.begin("a", |turn| turn.timer(far_ms)).await?;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?;
+    let fired = env.fire_timers(1).await?;
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms))?;
     let waiting = begin_wait(&node, WakeTopic::Timers, fired.seen).await;
     node.begin("b", |turn| turn.timer(far_ms - 1)).await?;
-    is_told(&env, "who waits for timers", waiting).await?;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?;
+    is_told(&env, "a session that waits for timers", waiting).await?;
+    let fired = env.fire_timers(1).await?;
     ensure_eq("the next timer", fired.next_due_ms, Some(far_ms - 1))
 }
 
-async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
-    let node = env.node().await?;
-    let topic = WakeTopic::Instance("a".into());
-    let mut seen = WakeSeq::default();
-    let mut turn = None;
-    for change in ["started", "running", "status", "execution", "completed"] {
-        let waiting = begin_wait_of(env.provider(), None, topic.clone(), seen).await;
-        let next = turn
-            .as_ref()
-            .map(|turn| TurnBuilder::after(turn, env.now_ms()).keeping_the_lease());
-        let next = match (change, next) {
-            ("status", Some(next)) => Some(next.custom_status("1")),
-            ("execution", Some(next)) => Some(next.continued_as_new()),
-            ("completed", Some(next)) => Some(next.completed("1")),
-            ("running", _) => {
-                let ready = node.take("a").await?;
-                Some(node.first_turn(&ready).keeping_the_lease())
-            }
-            _ => None,
-        };
-        match next.map(TurnBuilder::build) {
-            Some(next) => {
-                node.commit_done(next.clone()).await?;
-                turn = Some(next);
-            }
-            None => {
-                env.start("a").await?;
-            }
-        }
-        let what = format!("who waits for an instance: {change}");
-        seen = is_told(&env, &what, waiting).await?;
-    }
-    Ok(())
-}
-
-async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> Checked {
-    let node = env.node().await?;
-    let failure = || Failure::new(FailureKind::Terminated, "enough");
-    let ends = [
-        InstanceStatus::Completed { output: "1".into() },
-        InstanceStatus::Failed { failure: failure() },
-        InstanceStatus::Terminated { failure: failure() },
-    ];
-    for status in ends {
-        let id = InstanceId::from(status.kind().to_string());
-        let seen = seen_by_start(&env, &id, "start").await?;
-        let end = WakeTopic::End(id.clone());
-        let waiting = begin_wait_of(env.provider(), None, end, seen).await;
-        let ready = node.take(&id).await?;
-        let mut turn = node.first_turn(&ready).completed("1").build();
-        turn.update.status = Some(status);
-        node.commit_done(turn).await?;
-        let what = format!("who waits for the end of an instance: {id}");
-        is_told(&env, &what, waiting).await?;
-    }
-    Ok(())
-}
-
-async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> Checked {
-    let node = env.node().await?;
-    let id = InstanceId::from("a");
-    for message_id in ["s1", "s2"] {
-        let seen = seen_by_start(&env, &id, message_id).await?;
-        let ready = node.take(&id).await?;
-        node.commit_done(node.first_turn(&ready).completed("1").build())
-            .await?;
-        for topic in [WakeTopic::End(id.clone()), WakeTopic::Instance(id.clone())] {
-            let what = format!("a wait for {topic:?} that began after the end");
-            let wait = env.provider().wait(None, &topic, seen);
-            env.within_patience(&what, wait).await??;
-        }
-    }
-    Ok(())
-}
-
-/// Starts an instance that is unused or has ended; answers from where to wait for it.
-async fn seen_by_start(env: &Env, id: &InstanceId, message_id: &str) -> Checked<WakeSeq> {
-    let (message, reuse) = (start_message(message_id), IdReuse::RestartEnded);
-    let outcome = env.provider().start(id, message, reuse, env.now_ms());
-    match outcome.await? {
-        StartOutcome::Started {
-            seen: Some(seen), ..
-        } => Ok(seen),
-        other => Err(CheckFailure::new(
-            format!("the start of {id:?}"),
-            "it is started, and says from where to wait",
-            format!("{other:?}"),
-        )),
-    }
-}
-
-async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
+async fn a_wait_goes_on_from_what_it_returned(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let mut seen = seen_no_instance(&node).await?;
@@ -308,7 +209,7 @@ async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
         let wait = node
             .provider
             .wait(Some(node.session), &WakeTopic::Instances, seen);
-        seen = env.within_patience("the end of a wait", wait).await??;
+        seen = env.within_timeout("the end of a wait", wait).await??;
     }
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     env.raise("a", "last").await?;
@@ -316,7 +217,7 @@ async fn a_wait_goes_on_from_what_it_returned(env: Env) -> Checked {
     ensure_eq("messages", node.take("a").await?.messages.len(), 6)
 }
 
-async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
+async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let seen = seen_no_instance(&node).await?;
@@ -330,12 +231,12 @@ async fn a_wait_that_was_dropped_misses_nothing(env: Env) -> Checked {
     let wait = node
         .provider
         .wait(Some(node.session), &WakeTopic::Instances, seen);
-    env.within_patience("the end of a second wait", wait)
+    env.within_timeout("the end of a second wait", wait)
         .await??;
     Ok(())
 }
 
-async fn every_waiting_session_is_told(env: Env) -> Checked {
+async fn every_waiting_session_is_told(env: Env) -> CheckResult {
     let mut waits = Vec::new();
     for _ in 0..5 {
         let node = env.node().await?;
@@ -349,13 +250,13 @@ async fn every_waiting_session_is_told(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_session_that_ends_ends_its_waits(env: Env) -> Checked {
+async fn a_session_that_ends_ends_its_waits(env: Env) -> CheckResult {
     let node = env.node().await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
     node.close().await?;
     let what = "a wait of a session that was closed";
-    let ended = env.within_patience(what, waiting).await?;
+    let ended = env.within_timeout(what, waiting).await?;
     let answer = ended.map_err(|error| CheckFailure::new(what, "an end", error.to_string()))?;
     match answer {
         // It may return for nothing; the next call tells.
@@ -367,7 +268,7 @@ async fn a_session_that_ends_ends_its_waits(env: Env) -> Checked {
     }
 }
 
-async fn another_handle_is_told_of_messages(env: Env) -> Checked {
+async fn another_handle_is_told_of_messages(env: Env) -> CheckResult {
     let there = env.node_on(env.second_handle().await).await?;
     there.begin("a", TurnBuilder::keeping_the_lease).await?;
     let seen = seen_no_instance(&there).await?;
@@ -378,7 +279,7 @@ async fn another_handle_is_told_of_messages(env: Env) -> Checked {
     Ok(())
 }
 
-async fn another_handle_is_told_of_work(env: Env) -> Checked {
+async fn another_handle_is_told_of_work(env: Env) -> CheckResult {
     let here = env.node().await?;
     let there = env.node_on(env.second_handle().await).await?;
     let seen = there.fetch_work_from(&[None], 1).await?.seen;
@@ -387,34 +288,4 @@ async fn another_handle_is_told_of_work(env: Env) -> Checked {
     is_told(&env, "a worker on another handle", waiting).await?;
     there.take_work().await?;
     Ok(())
-}
-
-async fn another_handle_is_told_of_a_change(env: Env) -> Checked {
-    another_handle_is_told(env, WakeTopic::Instance("a".into())).await
-}
-
-async fn another_handle_is_told_of_an_end(env: Env) -> Checked {
-    another_handle_is_told(env, WakeTopic::End("a".into())).await
-}
-
-/// Demands that who waits for this on another handle sees the end of the instance `a`.
-async fn another_handle_is_told(env: Env, topic: WakeTopic) -> Checked {
-    let here = env.node().await?;
-    let there = env.second_handle().await;
-    let (turn, _) = here.begin("a", TurnBuilder::keeping_the_lease).await?;
-    let last = TurnBuilder::after(&turn, env.now_ms()).completed("1");
-    let watching = tokio::spawn(async move {
-        let (id, mut seen) = (InstanceId::from("a"), WakeSeq::default());
-        loop {
-            let record = there.instance(&id).await?;
-            if record.is_some_and(|record| record.status.kind().is_ended()) {
-                return Checked::Ok(());
-            }
-            seen = there.wait(None, &topic, seen).await?;
-        }
-    });
-    here.commit_done(last.build()).await?;
-    let what = "a client on another handle, of the end";
-    let watched = env.within_patience(what, watching).await?;
-    watched.map_err(|error| CheckFailure::new(what, "an answer", error.to_string()))?
 }

@@ -3,12 +3,13 @@
 
 use durable_core::provider::{
     CommitOutcome, InstanceFilter, InstanceStatus, PurgeRequest, Release, SendOutcome, StatusKind,
+    WorkResult,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use super::super::node::message_ids;
 use crate::turn::TurnBuilder;
 
@@ -45,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Lifecycle, a_purge_removes_what_its_filter_means),
 ];
 
-async fn a_record_follows_the_commits(env: Env) -> Checked {
+async fn a_record_follows_the_commits(env: Env) -> CheckResult {
     let node = env.node().await?;
     let (turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let first = env.record("a").await?;
@@ -90,7 +91,7 @@ async fn a_record_follows_the_commits(env: Env) -> Checked {
     ensure_eq("the tail", ended.last_event_id, EventId::new(3))
 }
 
-async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> Checked {
+async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -106,7 +107,7 @@ async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> Chec
     ensure_eq("what blocks it then", env.record("a").await?.blocked, None)
 }
 
-async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env) -> Checked {
+async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     env.suspend("a").await?;
@@ -119,7 +120,7 @@ async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env)
     ensure_eq("what blocks it", record.blocked.as_ref(), Some(&missing))?;
     ensure_eq("the status", record.status, InstanceStatus::Running)?;
 
-    // A resumed instance is still to run; who says nothing changes nothing.
+    // A resumed instance is still to run; a release that says nothing changes nothing.
     let ready = node.take("a").await?;
     node.release(&ready, None).await?;
     let blocked = env.record("a").await?.blocked;
@@ -133,14 +134,14 @@ async fn what_kept_a_holder_from_running_is_told_until_the_next_commit(env: Env)
     ensure_eq("what a lost lease says", blocked, None)
 }
 
-async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> Checked {
+async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     node.begin("running", |turn| turn).await?;
     for (id, expected) in [
         ("running", SendOutcome::Accepted),
         ("ended", SendOutcome::InstanceEnded),
-        ("nobody", SendOutcome::UnknownInstance),
+        ("unknown", SendOutcome::UnknownInstance),
     ] {
         ensure_eq(
             format!("a message to {id}"),
@@ -152,40 +153,40 @@ async fn messages_to_unknown_and_ended_instances_are_told_apart(env: Env) -> Che
     ensure_eq("the messages", message_ids(&ready), vec!["m1"])
 }
 
-async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> Checked {
+async fn a_released_instance_waits_until_it_may_be_run(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.release(&ready, Some(not_before_ms)).await?;
     waits_until(&env, not_before_ms).await
 }
 
-async fn a_commit_can_delay_the_next_hand_out(env: Env) -> Checked {
+async fn a_commit_can_delay_the_next_hand_out(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.commit_done(node.turn(&ready).not_before(not_before_ms).build())
         .await?;
     waits_until(&env, not_before_ms).await
 }
 
-async fn a_message_does_not_shorten_a_delay(env: Env) -> Checked {
+async fn a_message_does_not_shorten_a_delay(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.release(&ready, Some(not_before_ms)).await?;
     env.raise("a", "m1").await?;
     waits_until(&env, not_before_ms).await
 }
 
 /// Demands that `a` is handed out at this time and not before.
-async fn waits_until(env: &Env, not_before_ms: u64) -> Checked {
+async fn waits_until(env: &Env, not_before_ms: u64) -> CheckResult {
     let node = env.node().await?;
     let early = node.fetch_batch(10).await?;
-    if early.now_ms >= not_before_ms {
+    if !env.is_before(not_before_ms) {
         return Ok(());
     }
     let is_delayed = early.instances.is_empty();
@@ -201,7 +202,7 @@ async fn waits_until(env: &Env, not_before_ms: u64) -> Checked {
     Ok(())
 }
 
-async fn a_suspended_instance_is_not_handed_out(env: Env) -> Checked {
+async fn a_suspended_instance_is_not_handed_out(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     env.suspend("a").await?;
@@ -217,7 +218,7 @@ async fn a_suspended_instance_is_not_handed_out(env: Env) -> Checked {
     ensure_eq("all messages", node.take("a").await?.messages.len(), 2)
 }
 
-async fn suspending_fences_the_holder(env: Env) -> Checked {
+async fn suspending_fences_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -233,7 +234,7 @@ async fn suspending_fences_the_holder(env: Env) -> Checked {
     ensure_eq("its crashes", again.crashes, 0)
 }
 
-async fn a_commit_can_suspend_its_instance(env: Env) -> Checked {
+async fn a_commit_can_suspend_its_instance(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -248,7 +249,7 @@ async fn a_commit_can_suspend_its_instance(env: Env) -> Checked {
     ensure_eq("its messages", node.take("a").await?.messages.len(), 1)
 }
 
-async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> Checked {
+async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     env.suspend("a").await?;
@@ -260,7 +261,7 @@ async fn a_resumed_instance_is_ready_without_a_message(env: Env) -> Checked {
     node.finds_no_instance("it ran since it was resumed").await
 }
 
-async fn resuming_restores_the_status(env: Env) -> Checked {
+async fn resuming_restores_the_status(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("running", |turn| turn).await?;
     env.start("pending").await?;
@@ -279,7 +280,7 @@ async fn resuming_restores_the_status(env: Env) -> Checked {
     Ok(())
 }
 
-async fn resuming_what_runs_changes_nothing(env: Env) -> Checked {
+async fn resuming_what_runs_changes_nothing(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -289,38 +290,30 @@ async fn resuming_what_runs_changes_nothing(env: Env) -> Checked {
     node.finds_no_instance("it was not suspended").await
 }
 
-async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env) -> Checked {
+async fn unknown_and_ended_instances_are_neither_suspended_nor_resumed(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     for (id, expected) in [
         ("ended", SendOutcome::InstanceEnded),
-        ("nobody", SendOutcome::UnknownInstance),
+        ("unknown", SendOutcome::UnknownInstance),
     ] {
-        let (id, now_ms) = (InstanceId::from(id), env.now_ms());
-        let outcome = env.provider().suspend(&id, suspension(), now_ms).await?;
+        let outcome = env.provider().suspend(&id.into(), suspension()).await?;
         ensure_eq(format!("suspending {id}"), outcome, expected)?;
-        let outcome = env.provider().resume(&id, now_ms).await?;
+        let outcome = env.provider().resume(&id.into()).await?;
         ensure_eq(format!("resuming {id}"), outcome, expected)?;
     }
     let status = env.record("ended").await?.status.kind();
     ensure_eq("the status", status, StatusKind::Completed)
 }
 
-fn everything(max: usize) -> PurgeRequest {
-    PurgeRequest {
-        filter: InstanceFilter::default(),
-        max,
-    }
-}
-
-async fn a_purge_removes_ended_instances_only(env: Env) -> Checked {
+async fn a_purge_removes_ended_instances_only(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("ended", |turn| turn.completed("1")).await?;
     node.begin("running", |turn| turn).await?;
     env.start("pending").await?;
     env.start("suspended").await?;
     env.suspend("suspended").await?;
-    let report = env.provider().purge(&everything(10), env.now_ms()).await?;
+    let report = env.purge(10).await?;
     let found = (report.instances, report.has_more);
     ensure_eq("purged, and whether there is more", found, (1, false))?;
     let left = env.listed(&InstanceFilter::default(), 10).await?;
@@ -328,7 +321,7 @@ async fn a_purge_removes_ended_instances_only(env: Env) -> Checked {
     ensure_eq("what is left", left, expected.to_vec())
 }
 
-async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
+async fn a_purge_removes_everything_of_an_instance(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge")
@@ -343,7 +336,7 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
         .build();
     node.commit_done(last.clone()).await?;
     let ready = node.take("a").await?;
-    env.provider().purge(&everything(10), env.now_ms()).await?;
+    env.purge(10).await?;
 
     let id = InstanceId::from("a");
     let record = env.provider().instance(&id).await?;
@@ -357,12 +350,8 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
     let outcome = node.commit(node.turn(&ready).build()).await?;
     ensure_eq("a commit of its holder", outcome, CommitOutcome::Fenced)?;
     for work in &committed.claimed {
-        let done = durable_core::provider::WorkResult::Finished(Ok("1".into()));
-        ensure_eq(
-            "whether its work is held",
-            node.settle(work, done).await?,
-            false,
-        )?;
+        let done = WorkResult::Finished(Ok("1".into()));
+        node.settle_lost("settling its work", work, done).await?;
     }
     node.finds_no_instance("it was purged").await?;
     let sent = env.try_raise("a", "m2").await?;
@@ -375,33 +364,27 @@ async fn a_purge_removes_everything_of_an_instance(env: Env) -> Checked {
     )
 }
 
-async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> Checked {
+async fn a_purge_is_bounded_and_says_if_there_is_more(env: Env) -> CheckResult {
     let node = env.node().await?;
     for number in 0..5 {
         node.begin(&format!("i{number}"), |turn| turn.completed("1"))
             .await?;
     }
     for expected in [(2, true), (2, true), (1, false), (0, false)] {
-        let report = env.provider().purge(&everything(2), env.now_ms()).await?;
+        let report = env.purge(2).await?;
         let found = (report.instances, report.has_more);
         ensure_eq("purged, and whether there is more", found, expected)?;
     }
     Ok(())
 }
 
-async fn a_purge_removes_what_its_filter_means(env: Env) -> Checked {
+async fn a_purge_removes_what_its_filter_means(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in ["old-1", "old-2", "new-1"] {
         node.begin(id, |turn| turn.completed("1")).await?;
     }
-    let purge = PurgeRequest {
-        filter: InstanceFilter {
-            id_prefix: Some("old".into()),
-            ..InstanceFilter::default()
-        },
-        max: 10,
-    };
-    let report = env.provider().purge(&purge, env.now_ms()).await?;
+    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix("old"), 10);
+    let report = env.provider().purge(&purge).await?;
     ensure_eq("purged instances", report.instances, 2)?;
     let left = env.listed(&InstanceFilter::default(), 10).await?;
     ensure_eq("what is left", left, vec!["new-1".into()])

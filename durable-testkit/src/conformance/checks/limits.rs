@@ -2,14 +2,15 @@
 //! is written, and everything else comes back as it was.
 
 use durable_core::provider::{
-    IdReuse, InstanceStatus, Message, MessageBody, ProviderError, StartInstance, WorkResult,
+    HeartbeatOutcome, IdReuse, InstanceStatus, Message, MessageBody, ProviderError, StartInstance,
+    WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, Name, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
-use super::super::node::message_ids;
+use super::super::failure::{CheckResult, ensure, ensure_eq};
+use super::super::node::{message_ids, work_items};
 use crate::conformance::samples::AWKWARD_NAMES;
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
@@ -21,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Limits, the_largest_payload_is_accepted),
     check!(Limits, payloads_that_are_too_large_are_refused),
     check!(Limits, a_result_that_is_too_large_leaves_the_work_held),
-    check!(Limits, one_message_that_is_too_large_refuses_its_batch),
+    check!(Limits, a_message_that_is_too_large_is_refused),
     check!(Limits, awkward_instance_ids_are_kept_apart),
     check!(Limits, awkward_names_come_back_as_they_were),
     check!(Limits, awkward_message_ids_are_kept_apart),
@@ -30,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 #[track_caller]
-fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) -> Checked {
+fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) -> CheckResult {
     let is_refused = matches!(answer, Err(ProviderError::Refused(_)));
     ensure(is_refused, what, "Refused", answer)
 }
@@ -38,16 +39,11 @@ fn is_refused<T: std::fmt::Debug>(what: &str, answer: Result<T, ProviderError>) 
 fn start_with_input(input: String) -> Message {
     Message {
         message_id: "s1".into(),
-        body: MessageBody::Start(StartInstance {
-            name: "fulfil".into(),
-            version: None,
-            input: input.into(),
-            parent: None,
-        }),
+        body: MessageBody::Start(StartInstance::new("fulfil".into(), input.into())),
     }
 }
 
-async fn empty_names_are_refused(env: Env) -> Checked {
+async fn empty_names_are_refused(env: Env) -> CheckResult {
     let answer = env
         .start_with("", start_message("s1"), IdReuse::Refuse)
         .await;
@@ -59,13 +55,13 @@ async fn empty_names_are_refused(env: Env) -> Checked {
     let found = env.provider().instance(&"a".into()).await?;
     ensure(found.is_none(), "the instance", "none", found)?;
     env.start("a").await?;
-    let answer = env.send("a", vec![event_message("")]).await;
+    let answer = env.send("a", event_message("")).await;
     is_refused("an empty message id", answer)?;
     let ready = env.node().await?.take("a").await?;
     ensure_eq("messages of `a`", ready.messages.len(), 1)
 }
 
-async fn the_longest_names_are_accepted(env: Env) -> Checked {
+async fn the_longest_names_are_accepted(env: Env) -> CheckResult {
     let node = env.node().await?;
     let longest = "n".repeat(env.limits.max_name_bytes);
     let id = InstanceId::from(longest.as_str());
@@ -83,11 +79,11 @@ async fn the_longest_names_are_accepted(env: Env) -> Checked {
     let turn = turn.build();
     node.commit_done(turn.clone()).await?;
     let work = node.fetch_work_from(&[queue], 9).await?.work;
-    let items: Vec<_> = work.iter().map(|work| &work.item).collect();
-    ensure_eq("the work", items, turn.new_work.iter().collect())
+    let items: Vec<_> = work.into_iter().map(|work| work.item).collect();
+    ensure_eq("the work", items, work_items(&turn))
 }
 
-async fn names_that_are_too_long_are_refused(env: Env) -> Checked {
+async fn names_that_are_too_long_are_refused(env: Env) -> CheckResult {
     let long = "n".repeat(env.limits.max_name_bytes + 1);
     let id = InstanceId::from(long.as_str());
     let answer = env.start_with(id.clone(), start_message("s1"), IdReuse::Refuse);
@@ -98,7 +94,7 @@ async fn names_that_are_too_long_are_refused(env: Env) -> Checked {
     let answer = env.start_with("a", message, IdReuse::Refuse).await;
     is_refused("too long a message id", answer)?;
     env.start("a").await?;
-    let answer = env.send("a", vec![event_message(long.as_str())]).await;
+    let answer = env.send("a", event_message(long.as_str())).await;
     is_refused("too long a message id of an event", answer)?;
     let node = env.node().await?;
     let ready = node.take("a").await?;
@@ -107,7 +103,7 @@ async fn names_that_are_too_long_are_refused(env: Env) -> Checked {
     ensure_eq("the tail", env.record("a").await?.last_event_id.get(), 0)
 }
 
-async fn the_largest_payload_is_accepted(env: Env) -> Checked {
+async fn the_largest_payload_is_accepted(env: Env) -> CheckResult {
     let largest = "x".repeat(env.limits.max_payload_bytes);
     let message = start_with_input(largest);
     let _ = env
@@ -123,7 +119,7 @@ async fn the_largest_payload_is_accepted(env: Env) -> Checked {
     )
 }
 
-async fn payloads_that_are_too_large_are_refused(env: Env) -> Checked {
+async fn payloads_that_are_too_large_are_refused(env: Env) -> CheckResult {
     let large = "x".repeat(env.limits.max_payload_bytes + 1);
     let message = start_with_input(large.clone());
     let answer = env.start_with("a", message, IdReuse::Refuse).await;
@@ -138,44 +134,39 @@ async fn payloads_that_are_too_large_are_refused(env: Env) -> Checked {
     let status = env.record("a").await?.status;
     ensure_eq("the status", status, InstanceStatus::Running)?;
     let work = node.take_work().await?;
-    let now_ms = env.now_ms();
-    let beat = env
-        .provider()
-        .heartbeat_work(&work.lease, large.into(), now_ms);
+    let beat = env.provider().heartbeat_work(&work.lease, large.into());
     is_refused("too large a heartbeat", beat.await)
 }
 
-async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> Checked {
+async fn a_result_that_is_too_large_leaves_the_work_held(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
     let large = "x".repeat(env.limits.max_payload_bytes + 1);
-    let settlement = durable_core::provider::WorkSettlement {
-        lease: work.lease.clone(),
-        result: WorkResult::Finished(Ok(large.into())),
-    };
-    let answer = env.provider().settle_work(vec![settlement], env.now_ms());
-    is_refused("too large a result", answer.await)?;
+    let result = WorkResult::Finished(Ok(large.into()));
+    let settlement = WorkSettlement::new(work.lease.clone(), result);
+    let answer = env.provider().settle_work(settlement).await;
+    is_refused("too large a result", answer)?;
     node.finds_no_instance("the result was refused").await?;
     let done = WorkResult::Finished(Ok("1".into()));
     node.settle_held(&work, done).await
 }
 
-async fn one_message_that_is_too_large_refuses_its_batch(env: Env) -> Checked {
+async fn a_message_that_is_too_large_is_refused(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
-    let mut large = event_message("m2");
+    let mut large = event_message("m1");
     large.body = MessageBody::ExternalRaised {
         name: "approval".into(),
         data: "x".repeat(env.limits.max_payload_bytes + 1).into(),
     };
-    let answer = env.send("a", vec![event_message("m1"), large]).await;
+    let answer = env.send("a", large).await;
     is_refused("too large a message", answer)?;
     node.finds_no_instance("a refused request writes nothing")
         .await
 }
 
-async fn awkward_instance_ids_are_kept_apart(env: Env) -> Checked {
+async fn awkward_instance_ids_are_kept_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in AWKWARD_NAMES {
         env.start(*id).await?;
@@ -201,7 +192,7 @@ async fn awkward_instance_ids_are_kept_apart(env: Env) -> Checked {
     Ok(())
 }
 
-async fn awkward_names_come_back_as_they_were(env: Env) -> Checked {
+async fn awkward_names_come_back_as_they_were(env: Env) -> CheckResult {
     let node = env.node().await?;
     let on_each = |turn: TurnBuilder| {
         AWKWARD_NAMES.iter().fold(turn, |turn, name| {
@@ -209,9 +200,10 @@ async fn awkward_names_come_back_as_they_were(env: Env) -> Checked {
         })
     };
     let (turn, _) = node.begin("a", on_each).await?;
+    let items = work_items(&turn);
     let history = env.history("a", turn.execution_id).await?;
     ensure_eq("the history", history, turn.events)?;
-    for (name, item) in AWKWARD_NAMES.iter().zip(&turn.new_work) {
+    for (name, item) in AWKWARD_NAMES.iter().zip(&items) {
         let queue = [Some(Name::from(*name))];
         let work = node.fetch_work_from(&queue, 100).await?.work;
         let items: Vec<_> = work.iter().map(|work| &work.item).collect();
@@ -220,7 +212,7 @@ async fn awkward_names_come_back_as_they_were(env: Env) -> Checked {
     Ok(())
 }
 
-async fn awkward_message_ids_are_kept_apart(env: Env) -> Checked {
+async fn awkward_message_ids_are_kept_apart(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     for id in AWKWARD_NAMES {
@@ -230,17 +222,17 @@ async fn awkward_message_ids_are_kept_apart(env: Env) -> Checked {
     ensure_eq("the messages", message_ids(&ready), AWKWARD_NAMES.to_vec())
 }
 
-async fn empty_payloads_come_back_as_they_were(env: Env) -> Checked {
+async fn empty_payloads_come_back_as_they_were(env: Env) -> CheckResult {
     payloads_travel(&env, "").await
 }
 
-async fn payloads_of_a_mebibyte_come_back_as_they_were(env: Env) -> Checked {
+async fn payloads_of_a_mebibyte_come_back_as_they_were(env: Env) -> CheckResult {
     let size = env.limits.max_payload_bytes.min(1024 * 1024);
     payloads_travel(&env, &"\u{00e4}\0\"'".repeat(size / 5)).await
 }
 
 /// Sends a payload along every way there is.
-async fn payloads_travel(env: &Env, payload: &str) -> Checked {
+async fn payloads_travel(env: &Env, payload: &str) -> CheckResult {
     let node = env.node().await?;
     let message = start_with_input(payload.into());
     let _ = env
@@ -252,11 +244,9 @@ async fn payloads_travel(env: &Env, payload: &str) -> Checked {
     let turn = turn.activity_on(None, "charge", payload).build();
     node.commit_done(turn.clone()).await?;
     let work = node.take_work().await?;
-    ensure_eq("the work", &work.item, &turn.new_work[0])?;
-    let (provider, now_ms) = (env.provider(), env.now_ms());
-    provider
-        .heartbeat_work(&work.lease, payload.into(), now_ms)
-        .await?;
+    ensure_eq("the work", &work.item, &work_items(&turn)[0])?;
+    let beat = node.heartbeat_work(&work, payload).await?;
+    ensure_eq("a heartbeat", beat, HeartbeatOutcome::Kept)?;
     let back = WorkResult::HandedBack {
         not_before_ms: None,
     };

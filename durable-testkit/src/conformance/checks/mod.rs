@@ -13,9 +13,14 @@ mod ownership;
 mod paging;
 mod sessions;
 mod starting;
+mod time;
 mod timers;
+mod validity;
 mod wakeups;
+mod watching;
 mod work;
+mod work_items;
+mod work_leases;
 mod work_settling;
 
 use super::check::Check;
@@ -24,18 +29,23 @@ use super::check::Check;
 pub(super) const ALL: &[&[Check]] = &[
     commit_atomicity::CHECKS,
     commit_once::CHECKS,
+    validity::CHECKS,
     ownership::CHECKS,
     sessions::CHECKS,
     append_only::CHECKS,
     inbox::CHECKS,
     wakeups::CHECKS,
     work::CHECKS,
+    work_items::CHECKS,
     work_settling::CHECKS,
+    work_leases::CHECKS,
     timers::CHECKS,
     durability::CHECKS,
     crash_points::CHECKS,
     finding::CHECKS,
+    watching::CHECKS,
     paging::CHECKS,
+    time::CHECKS,
     starting::CHECKS,
     lifecycle::CHECKS,
     limits::CHECKS,

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_each_taken_once, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_each_taken_once, ensure_eq};
 use super::super::node::{instance_ids, message_ids};
 use crate::turn::TurnBuilder;
 
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, concurrent_commits_from_one_tail_apply_one),
 ];
 
-async fn a_held_instance_is_not_handed_to_another_session(env: Env) -> Checked {
+async fn a_held_instance_is_not_handed_to_another_session(env: Env) -> CheckResult {
     let (holder, other) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     holder.take("a").await?;
@@ -41,7 +41,7 @@ async fn a_held_instance_is_not_handed_to_another_session(env: Env) -> Checked {
         .await
 }
 
-async fn every_new_lease_has_a_higher_token(env: Env) -> Checked {
+async fn every_new_lease_has_a_higher_token(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let mut tokens = Vec::new();
@@ -66,7 +66,7 @@ async fn every_new_lease_has_a_higher_token(env: Env) -> Checked {
     )
 }
 
-async fn the_holder_gets_its_instance_with_the_lease_it_has(env: Env) -> Checked {
+async fn the_holder_gets_its_instance_with_the_lease_it_has(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let first = node.take("a").await?;
@@ -76,7 +76,7 @@ async fn the_holder_gets_its_instance_with_the_lease_it_has(env: Env) -> Checked
     ensure_eq("the messages", message_ids(&again), vec!["m1"])
 }
 
-async fn a_kept_lease_goes_on(env: Env) -> Checked {
+async fn a_kept_lease_goes_on(env: Env) -> CheckResult {
     let (node, other) = (env.node().await?, env.node().await?);
     let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
     for _ in 0..3 {
@@ -89,7 +89,7 @@ async fn a_kept_lease_goes_on(env: Env) -> Checked {
     ensure_eq("the lease", node.take("a").await?.lease, turn.lease)
 }
 
-async fn a_commit_after_the_release_is_fenced(env: Env) -> Checked {
+async fn a_commit_after_the_release_is_fenced(env: Env) -> CheckResult {
     let (old, new) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = old.take("a").await?;
@@ -112,7 +112,7 @@ async fn a_commit_after_the_release_is_fenced(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_commit_with_a_forged_lease_is_fenced(env: Env) -> Checked {
+async fn a_commit_with_a_forged_lease_is_fenced(env: Env) -> CheckResult {
     let (holder, other) = (env.node().await?, env.node().await?);
     env.start("a").await?;
     let ready = holder.take("a").await?;
@@ -140,22 +140,22 @@ async fn a_commit_with_a_forged_lease_is_fenced(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_commit_for_an_unknown_instance_is_fenced(env: Env) -> Checked {
+async fn a_commit_for_an_unknown_instance_is_fenced(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
     let mut turn = node.first_turn(&ready).build();
-    turn.lease.instance = "nobody".into();
+    turn.lease.instance = "unknown".into();
     ensure_eq(
         "the outcome",
         node.commit(turn).await?,
         CommitOutcome::Fenced,
     )?;
-    let nobody = env.provider().instance(&"nobody".into()).await?;
-    ensure(nobody.is_none(), "the unknown instance", "none", nobody)
+    let unknown = env.provider().instance(&"unknown".into()).await?;
+    ensure(unknown.is_none(), "the unknown instance", "none", unknown)
 }
 
-async fn the_lease_is_checked_before_the_tail(env: Env) -> Checked {
+async fn the_lease_is_checked_before_the_tail(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let mut ready = node.take("a").await?;
@@ -169,7 +169,7 @@ async fn the_lease_is_checked_before_the_tail(env: Env) -> Checked {
     )
 }
 
-async fn a_wrong_tail_is_a_conflict_that_names_the_tail(env: Env) -> Checked {
+async fn a_wrong_tail_is_a_conflict_that_names_the_tail(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -188,7 +188,7 @@ async fn a_wrong_tail_is_a_conflict_that_names_the_tail(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_wrong_execution_is_a_conflict(env: Env) -> Checked {
+async fn a_wrong_execution_is_a_conflict(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.continued_as_new().keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -209,7 +209,7 @@ async fn a_wrong_execution_is_a_conflict(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_zombie_release_is_ignored(env: Env) -> Checked {
+async fn a_zombie_release_is_ignored(env: Env) -> CheckResult {
     let (old, new, third) = (env.node().await?, env.node().await?, env.node().await?);
     env.start("a").await?;
     let lost = old.take("a").await?;
@@ -223,7 +223,7 @@ async fn a_zombie_release_is_ignored(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_fetch_is_bounded_and_oldest_first(env: Env) -> Checked {
+async fn a_fetch_is_bounded_and_oldest_first(env: Env) -> CheckResult {
     let node = env.node().await?;
     let ids = ["d", "b", "a", "c"];
     for id in ids {
@@ -240,7 +240,7 @@ async fn a_fetch_is_bounded_and_oldest_first(env: Env) -> Checked {
     ensure_eq("the rest", rest, vec![ids[3].into()])
 }
 
-async fn concurrent_fetches_never_share_an_instance(env: Env) -> Checked {
+async fn concurrent_fetches_never_share_an_instance(env: Env) -> CheckResult {
     const INSTANCES: usize = 40;
     for number in 0..INSTANCES {
         env.start(format!("instance-{number}")).await?;
@@ -248,11 +248,11 @@ async fn concurrent_fetches_never_share_an_instance(env: Env) -> Checked {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let session = env.node().await?.session;
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let mut taken = Vec::new();
             loop {
-                let batch = provider.fetch_instances(session, 3, now_ms).await?;
+                let batch = provider.fetch_instances(session, 3).await?;
                 if batch.instances.is_empty() {
                     return Ok::<_, CheckFailure>(taken);
                 }
@@ -264,7 +264,7 @@ async fn concurrent_fetches_never_share_an_instance(env: Env) -> Checked {
     ensure_each_taken_once("instances", tasks.join_all().await, INSTANCES)
 }
 
-async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> Checked {
+async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> CheckResult {
     let node = env.node().await?;
     env.start("a").await?;
     let ready = node.take("a").await?;
@@ -276,17 +276,17 @@ async fn concurrent_commits_from_one_tail_apply_one(env: Env) -> Checked {
         let turn = turn.keeping_the_lease().build();
         let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
-            let answers = provider.commit(vec![turn.clone()]).await;
-            (turn, answers)
+            let answer = provider.commit(Arc::new(turn.clone())).await;
+            (turn, answer)
         });
     }
     let outcomes = tasks.join_all().await;
     let applied: Vec<_> = outcomes
         .iter()
-        .filter(|(_, answers)| matches!(answers.as_slice(), [Ok(CommitOutcome::Done(_))]))
+        .filter(|(_, answer)| matches!(answer, Ok(CommitOutcome::Done(_))))
         .collect();
     let [(turn, _)] = applied.as_slice() else {
-        let answers: Vec<_> = outcomes.iter().map(|(_, answers)| answers).collect();
+        let answers: Vec<_> = outcomes.iter().map(|(_, answer)| answer).collect();
         let found = format!("{answers:?}");
         return Err(CheckFailure::new(
             "eight commits from one tail",

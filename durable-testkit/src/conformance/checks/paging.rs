@@ -1,11 +1,11 @@
 //! Promise 10: reads can page, and what is there all the time is read once.
 
-use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, PurgeRequest, StatusKind};
+use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, StatusKind};
 use durable_core::{EventId, Failure, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use crate::conformance::samples::AWKWARD_NAMES;
 use crate::turn::TurnBuilder;
 
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Commits one turn of `a` with this many events.
-async fn long_history(env: &Env, events: u64) -> Checked<durable_core::provider::TurnCommit> {
+async fn long_history(env: &Env, events: u64) -> CheckResult<durable_core::provider::TurnCommit> {
     let node = env.node().await?;
     let filling = |turn: TurnBuilder| {
         let states = (1..events).map(|number| number.to_string());
@@ -37,7 +37,7 @@ async fn long_history(env: &Env, events: u64) -> Checked<durable_core::provider:
         .0)
 }
 
-async fn a_history_can_be_read_in_pages(env: Env) -> Checked {
+async fn a_history_can_be_read_in_pages(env: Env) -> CheckResult {
     let turn = long_history(&env, 12).await?;
     for page_size in [1, 2, 3, 5, 11, 12, 13, 1_000] {
         let read = env.history_in_pages("a", turn.execution_id, page_size);
@@ -47,7 +47,7 @@ async fn a_history_can_be_read_in_pages(env: Env) -> Checked {
     Ok(())
 }
 
-async fn an_inbox_can_be_read_in_pages_and_nothing_is_taken(env: Env) -> Checked {
+async fn an_inbox_can_be_read_in_pages_and_nothing_is_taken(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
     let sent: Vec<String> = (0..7).map(|number| format!("m{number}")).collect();
@@ -74,8 +74,8 @@ async fn an_inbox_can_be_read_in_pages_and_nothing_is_taken(env: Env) -> Checked
     let left: Vec<String> = ["m1", "m2", "m3", "m5", "m6"].map(String::from).into();
     let read = env.inbox_in_pages("a", 2).await?;
     ensure_eq("what was not consumed", ids_of(&read), left)?;
-    let nobody = env.inbox_in_pages("nobody", 2).await?;
-    ensure_eq("the inbox of nobody", nobody, Vec::new())
+    let unknown = env.inbox_in_pages("unknown", 2).await?;
+    ensure_eq("the inbox of an unknown instance", unknown, Vec::new())
 }
 
 fn ids_of(messages: &[InboxMessage]) -> Vec<String> {
@@ -83,7 +83,7 @@ fn ids_of(messages: &[InboxMessage]) -> Vec<String> {
     ids.map(ToString::to_string).collect()
 }
 
-async fn a_history_can_be_read_from_any_event(env: Env) -> Checked {
+async fn a_history_can_be_read_from_any_event(env: Env) -> CheckResult {
     let turn = long_history(&env, 6).await?;
     let id = InstanceId::from("a");
     for after in 0..=8_u64 {
@@ -102,7 +102,7 @@ async fn a_history_can_be_read_from_any_event(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_history_that_grows_is_read_whole(env: Env) -> Checked {
+async fn a_history_that_grows_is_read_whole(env: Env) -> CheckResult {
     let mut turn = long_history(&env, 5).await?;
     let node = env.node().await?;
     let (id, execution_id) = (InstanceId::from("a"), turn.execution_id);
@@ -122,7 +122,7 @@ async fn a_history_that_grows_is_read_whole(env: Env) -> Checked {
     ensure_eq("the history, read while it grew", read, written)
 }
 
-async fn instances_are_listed_by_id_in_pages(env: Env) -> Checked {
+async fn instances_are_listed_by_id_in_pages(env: Env) -> CheckResult {
     let mut ids: Vec<&str> = AWKWARD_NAMES.to_vec();
     for id in &ids {
         env.start(*id).await?;
@@ -138,7 +138,7 @@ async fn instances_are_listed_by_id_in_pages(env: Env) -> Checked {
     Ok(())
 }
 
-async fn instances_can_be_chosen_by_name(env: Env) -> Checked {
+async fn instances_can_be_chosen_by_name(env: Env) -> CheckResult {
     let other = crate::conformance::samples::full_start();
     let reuse = durable_core::provider::IdReuse::Refuse;
     env.start("a").await?;
@@ -150,17 +150,14 @@ async fn instances_can_be_chosen_by_name(env: Env) -> Checked {
         ("FULFIL", vec![]),
         ("fulfi", vec![]),
     ] {
-        let filter = InstanceFilter {
-            name: Some(name.into()),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().name(name);
         let listed = env.listed(&filter, 10).await?;
         ensure_eq(format!("instances of {name}"), listed, ids(&expected))?;
     }
     Ok(())
 }
 
-async fn instances_can_be_chosen_by_status(env: Env) -> Checked {
+async fn instances_can_be_chosen_by_status(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("completed", |turn| turn.completed("1")).await?;
     node.begin("running", |turn| turn).await?;
@@ -184,16 +181,13 @@ async fn instances_can_be_chosen_by_status(env: Env) -> Checked {
         ),
     ] {
         let what = format!("instances that are {statuses:?}");
-        let filter = InstanceFilter {
-            statuses,
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().statuses(statuses);
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
     Ok(())
 }
 
-async fn instances_can_be_chosen_by_prefix(env: Env) -> Checked {
+async fn instances_can_be_chosen_by_prefix(env: Env) -> CheckResult {
     for id in AWKWARD_NAMES {
         env.start(*id).await?;
     }
@@ -201,17 +195,14 @@ async fn instances_can_be_chosen_by_prefix(env: Env) -> Checked {
         let mut expected: Vec<&str> = AWKWARD_NAMES.to_vec();
         expected.retain(|id| id.starts_with(prefix));
         expected.sort_unstable();
-        let filter = InstanceFilter {
-            id_prefix: Some(prefix.into()),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().id_prefix(prefix);
         let what = format!("instances that begin with {prefix:?}");
         ensure_eq(what, env.listed(&filter, 5).await?, ids(&expected))?;
     }
     Ok(())
 }
 
-async fn instances_can_be_chosen_by_their_last_change(env: Env) -> Checked {
+async fn instances_can_be_chosen_by_their_last_change(env: Env) -> CheckResult {
     let mut times = Vec::new();
     for id in ["a", "b", "c"] {
         env.start(id).await?;
@@ -224,17 +215,14 @@ async fn instances_can_be_chosen_by_their_last_change(env: Env) -> Checked {
         (times[2], vec!["a", "b"]),
         (times[2] + 1, vec!["a", "b", "c"]),
     ] {
-        let filter = InstanceFilter {
-            updated_before_ms: Some(before_ms),
-            ..InstanceFilter::default()
-        };
+        let filter = InstanceFilter::all().updated_before_ms(before_ms);
         let what = format!("instances that changed before {before_ms}");
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
     Ok(())
 }
 
-async fn pages_of_chosen_instances_are_full(env: Env) -> Checked {
+async fn pages_of_chosen_instances_are_full(env: Env) -> CheckResult {
     let node = env.node().await?;
     for number in 0..12 {
         let id = format!("i{number:02}");
@@ -247,10 +235,7 @@ async fn pages_of_chosen_instances_are_full(env: Env) -> Checked {
             }
         }
     }
-    let filter = InstanceFilter {
-        statuses: vec![StatusKind::Running],
-        ..InstanceFilter::default()
-    };
+    let filter = InstanceFilter::all().statuses([StatusKind::Running]);
     let page = env.provider().instances(&filter, None, 3).await?;
     let found = page.instances.iter().map(|record| record.instance.clone());
     let found: Vec<InstanceId> = found.collect();
@@ -260,7 +245,7 @@ async fn pages_of_chosen_instances_are_full(env: Env) -> Checked {
     ensure_eq("all pages", listed, ids(&["i00", "i03", "i06", "i09"]))
 }
 
-async fn a_list_that_changes_has_what_stays_once(env: Env) -> Checked {
+async fn a_list_that_changes_has_what_stays_once(env: Env) -> CheckResult {
     let node = env.node().await?;
     for number in 0..10 {
         env.start(format!("stays-{number}")).await?;
@@ -273,17 +258,13 @@ async fn a_list_that_changes_has_what_stays_once(env: Env) -> Checked {
             node.commit_done(turn.build()).await?;
         }
     }
-    let ended = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 2,
-    };
     let mut listed = Vec::new();
     let mut after: Option<InstanceId> = None;
     for number in 0.. {
         let all = InstanceFilter::default();
         let page = env.provider().instances(&all, after.as_ref(), 3).await?;
         listed.extend(page.instances.into_iter().map(|record| record.instance));
-        env.provider().purge(&ended, env.now_ms()).await?;
+        env.purge(2).await?;
         env.start(format!("comes-{number}")).await?;
         env.start(format!("zzz-{number}")).await?;
         after = page.next;
@@ -303,16 +284,13 @@ async fn a_list_that_changes_has_what_stays_once(env: Env) -> Checked {
     ensure_eq("those that were there all the time", once.len(), 10)
 }
 
-async fn unknown_instances_are_none(env: Env) -> Checked {
+async fn unknown_instances_are_none(env: Env) -> CheckResult {
     env.start("a").await?;
     for id in ["b", "A", "a ", "aa"] {
         let found = env.provider().instance(&id.into()).await?;
         ensure(found.is_none(), format!("instance {id:?}"), "none", found)?;
     }
-    let none = InstanceFilter {
-        id_prefix: Some("b".into()),
-        ..InstanceFilter::default()
-    };
+    let none = InstanceFilter::all().id_prefix("b");
     let page = env.provider().instances(&none, None, 10).await?;
     let is_empty = page.instances.is_empty() && page.next.is_none();
     ensure(is_empty, "an empty list", "no instance and no next", page)

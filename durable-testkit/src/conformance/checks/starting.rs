@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ExecutionRecord, IdReuse, InstanceFilter, InstanceStatus, MessageBody, OutgoingMessage,
-    ProviderError, PurgeRequest, StartOutcome, StatusKind, WakeSeq,
+    ExecutionRecord, IdReuse, InstanceStatus, MessageBody, ProviderError, StartOutcome, StatusKind,
+    WakeSeq,
 };
 use durable_core::{EventId, ExecutionId, InstanceId};
 use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
 use super::super::node::message_ids;
 use crate::conformance::samples;
 use crate::message::{comparable, event_message, start_message};
@@ -54,8 +54,8 @@ fn known(execution: u64) -> StartOutcome {
     }
 }
 
-async fn a_start_creates_a_pending_instance(env: Env) -> Checked {
-    let before_ms = env.store_time_ms().await?;
+async fn a_start_creates_a_pending_instance(env: Env) -> CheckResult {
+    let before_ms = env.past_ms();
     let message = samples::full_start();
     let outcome = env
         .start_with("a", message.clone(), IdReuse::Refuse)
@@ -80,17 +80,17 @@ async fn a_start_creates_a_pending_instance(env: Env) -> Checked {
     ensure_eq("the tail", record.last_event_id, EventId::UNASSIGNED)?;
     let created_ms = record.created_at_ms;
     let what = "when it was created";
-    let expected = format!("{before_ms} or later");
-    ensure(created_ms >= before_ms, what, expected, created_ms)?;
+    let after_ms = env.now_ms() + env.time.skew_ms();
+    let expected = format!("from {before_ms} to {after_ms}");
+    let is_now = (before_ms..=after_ms).contains(&created_ms);
+    ensure(is_now, what, expected, created_ms)?;
+    ensure_eq("when it changed", record.updated_at_ms, created_ms)?;
     let executions = env.provider().executions(&"a".into()).await?;
-    let expected = ExecutionRecord {
-        execution_id: ExecutionId::FIRST,
-        last_event_id: EventId::UNASSIGNED,
-    };
+    let expected = ExecutionRecord::new(ExecutionId::FIRST, EventId::UNASSIGNED);
     ensure_eq("the executions", executions, vec![expected])
 }
 
-async fn a_start_is_handed_out_as_it_was_sent(env: Env) -> Checked {
+async fn a_start_is_handed_out_as_it_was_sent(env: Env) -> CheckResult {
     let message = samples::full_start();
     let _ = env
         .start_with("a", message.clone(), IdReuse::Refuse)
@@ -103,7 +103,7 @@ async fn a_start_is_handed_out_as_it_was_sent(env: Env) -> Checked {
     ensure_eq("the messages", messages.collect::<Vec<_>>(), vec![message])
 }
 
-async fn a_start_is_repeated_by_its_message_id(env: Env) -> Checked {
+async fn a_start_is_repeated_by_its_message_id(env: Env) -> CheckResult {
     let node = env.node().await?;
     let first = env.start_with("a", start_message("s1"), IdReuse::Refuse);
     ensure_eq("the answer", first.await?, started(1))?;
@@ -123,7 +123,7 @@ async fn a_start_is_repeated_by_its_message_id(env: Env) -> Checked {
     node.finds_no_instance("the start was consumed").await
 }
 
-async fn a_taken_id_is_refused(env: Env) -> Checked {
+async fn a_taken_id_is_refused(env: Env) -> CheckResult {
     let node = env.node().await?;
     let taken = |status| StartOutcome::Taken {
         execution_id: ExecutionId::FIRST,
@@ -148,7 +148,7 @@ async fn a_taken_id_is_refused(env: Env) -> Checked {
     node.finds_no_instance("the starts were refused").await
 }
 
-async fn a_running_instance_can_be_used(env: Env) -> Checked {
+async fn a_running_instance_can_be_used(env: Env) -> CheckResult {
     let node = env.node().await?;
     let running = StartOutcome::AlreadyRunning {
         execution_id: ExecutionId::FIRST,
@@ -168,7 +168,7 @@ async fn a_running_instance_can_be_used(env: Env) -> Checked {
     node.finds_no_instance("it was used as it is").await
 }
 
-async fn an_ended_instance_can_be_started_anew(env: Env) -> Checked {
+async fn an_ended_instance_can_be_started_anew(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.custom_status("1").completed("1"))
         .await?;
@@ -194,7 +194,7 @@ async fn an_ended_instance_can_be_started_anew(env: Env) -> Checked {
     ensure_eq("events of the second execution", second.len(), 1)
 }
 
-async fn a_restart_is_repeated_by_its_message_id(env: Env) -> Checked {
+async fn a_restart_is_repeated_by_its_message_id(env: Env) -> CheckResult {
     let node = env.node().await?;
     let reuse = IdReuse::RestartEnded;
     for (message_id, execution) in [("s1", 1), ("s2", 2), ("s3", 3)] {
@@ -211,7 +211,7 @@ async fn a_restart_is_repeated_by_its_message_id(env: Env) -> Checked {
     ensure_eq("the answer to the oldest", oldest, known(1))
 }
 
-async fn only_a_start_starts(env: Env) -> Checked {
+async fn only_a_start_starts(env: Env) -> CheckResult {
     let answer = env
         .start_with("a", event_message("m1"), IdReuse::Refuse)
         .await;
@@ -221,22 +221,19 @@ async fn only_a_start_starts(env: Env) -> Checked {
     ensure(found.is_none(), "the instance", "none", found)
 }
 
-async fn a_start_is_not_sent(env: Env) -> Checked {
+async fn a_start_is_not_sent(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn).await?;
-    let messages = [("a", event_message("m1")), ("b", start_message("s1"))];
-    let messages = messages.map(|(target, message)| OutgoingMessage {
-        target: target.into(),
-        message,
-    });
-    let answer = env.provider().send(messages.to_vec(), env.now_ms()).await;
-    let is_invalid = matches!(answer, Err(ProviderError::Invalid { .. }));
-    ensure(is_invalid, "a start among sent messages", "Invalid", answer)?;
+    for target in ["a", "b"] {
+        let answer = env.send(target, start_message("s1")).await;
+        let is_invalid = matches!(answer, Err(ProviderError::Invalid { .. }));
+        ensure(is_invalid, "a start that is sent", "Invalid", answer)?;
+    }
     node.finds_no_instance("an invalid request writes nothing")
         .await
 }
 
-async fn a_commit_starts_instances(env: Env) -> Checked {
+async fn a_commit_starts_instances(env: Env) -> CheckResult {
     let node = env.node().await?;
     let start = samples::full_start();
     node.begin("a", |turn| turn.message("b", start.clone()))
@@ -250,7 +247,7 @@ async fn a_commit_starts_instances(env: Env) -> Checked {
     ensure_eq("the status", record.status, InstanceStatus::Pending)
 }
 
-async fn a_start_of_a_commit_for_a_taken_id_is_a_message(env: Env) -> Checked {
+async fn a_start_of_a_commit_for_a_taken_id_is_a_message(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("b", |turn| turn).await?;
     let start = samples::full_start();
@@ -263,16 +260,7 @@ async fn a_start_of_a_commit_for_a_taken_id_is_a_message(env: Env) -> Checked {
     ensure_eq("the status", record.status, InstanceStatus::Running)
 }
 
-async fn purge_all(env: &Env) -> Checked {
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 100,
-    };
-    env.provider().purge(&purge, env.now_ms()).await?;
-    Ok(())
-}
-
-async fn execution_ids_rise_after_a_purge(env: Env) -> Checked {
+async fn execution_ids_rise_after_a_purge(env: Env) -> CheckResult {
     let node = env.node().await?;
     for execution in 1..=3 {
         let found = env.start("a").await?;
@@ -281,7 +269,7 @@ async fn execution_ids_rise_after_a_purge(env: Env) -> Checked {
         ensure_eq("its last commit", ready.last_commit_id, None)?;
         node.commit_done(node.first_turn(&ready).completed("1").build())
             .await?;
-        purge_all(&env).await?;
+        env.purge(100).await?;
     }
     node.begin("b", |turn| turn.message("a", start_message("s")))
         .await?;
@@ -290,26 +278,24 @@ async fn execution_ids_rise_after_a_purge(env: Env) -> Checked {
     ensure_eq(what, ready.execution_id, ExecutionId::new(4))
 }
 
-async fn execution_ids_rise_after_continue_as_new_and_a_purge(env: Env) -> Checked {
+async fn execution_ids_rise_after_continue_as_new_and_a_purge(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| turn.continued_as_new().keeping_the_lease());
     let (turn, _) = begun.await?;
     let last = TurnBuilder::after(&turn, env.now_ms()).completed("1");
     node.commit_done(last.build()).await?;
-    purge_all(&env).await?;
+    env.purge(100).await?;
     ensure_eq("the execution", env.start("a").await?, ExecutionId::new(3))
 }
 
-async fn concurrent_starts_create_one_instance(env: Env) -> Checked {
+async fn concurrent_starts_create_one_instance(env: Env) -> CheckResult {
     let mut tasks = JoinSet::new();
     for number in 0..8 {
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let id = InstanceId::from("a");
             let message = start_message(format!("s{number}"));
-            provider
-                .start(&id, message, IdReuse::UseRunning, now_ms)
-                .await
+            provider.start(&id, message, IdReuse::UseRunning).await
         });
     }
     let mut outcomes = Vec::new();

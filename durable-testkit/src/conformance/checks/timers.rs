@@ -2,11 +2,11 @@
 //! time and then in the order in which they were set.
 
 use durable_core::EventId;
-use durable_core::provider::{FiredTimers, MessageBody};
+use durable_core::provider::MessageBody;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
+use super::super::failure::{CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -21,15 +21,10 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Timers, an_ended_instance_loses_its_timers),
     check!(Timers, timers_of_a_suspended_instance_wait_for_it),
     check!(Timers, a_timer_of_an_earlier_execution_says_so),
-    check!(Timers, a_clock_that_runs_backwards_fires_nothing_early, needs VirtualClock),
 ];
 
-async fn fire(env: &Env, max: usize) -> Checked<FiredTimers> {
-    Ok(env.provider().fire_timers(max, env.now_ms()).await?)
-}
-
 /// The timers that were given to `a`: their source events, in order.
-async fn fired_sources(env: &Env) -> Checked<Vec<u64>> {
+async fn fired_sources(env: &Env) -> CheckResult<Vec<u64>> {
     let ready = env.node().await?.take("a").await?;
     let sources = ready
         .messages
@@ -43,43 +38,41 @@ async fn fired_sources(env: &Env) -> Checked<Vec<u64>> {
     Ok(sources.collect())
 }
 
-async fn no_timer_fires_before_it_is_due(env: Env) -> Checked {
+async fn no_timer_fires_before_it_is_due(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.soon_ms().await?;
+    let due_ms = env.soon_ms();
     node.begin("a", |turn| turn.timer(due_ms)).await?;
     let half_ms = env.time.short_ms() / 2;
     for wait_ms in [0, half_ms, half_ms.saturating_sub(1)] {
         env.time.advance(wait_ms).await;
-        let fired = fire(&env, 10).await?;
-        let is_early = fired.now_ms < due_ms;
-        ensure(
-            !is_early || fired.fired == 0,
-            "timers before they are due",
-            "none",
-            fired,
-        )?;
-        if !is_early {
+        let fired = env.fire_timers(10).await?;
+        if !env.is_before(due_ms) {
             return Ok(());
         }
+        ensure_eq("timers before they are due", fired.fired, 0)?;
         ensure_eq("when the next is due", fired.next_due_ms, Some(due_ms))?;
         node.finds_no_instance("the timer is not due").await?;
     }
     env.time.pass_short().await;
-    ensure_eq("timers when they are due", fire(&env, 10).await?.fired, 1)
+    ensure_eq(
+        "timers when they are due",
+        env.fire_timers(10).await?.fired,
+        1,
+    )
 }
 
-async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> Checked {
+async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.soon_ms().await?;
+    let due_ms = env.soon_ms();
     let (turn, _) = node.begin("a", |turn| turn.timer(due_ms)).await?;
     env.time.pass_short().await;
-    let fired = fire(&env, 10).await?;
+    let fired = env.fire_timers(10).await?;
     ensure_eq(
         "fired, and next",
         (fired.fired, fired.next_due_ms),
         (1, None),
     )?;
-    ensure_eq("fired again", fire(&env, 10).await?.fired, 0)?;
+    ensure_eq("fired again", env.fire_timers(10).await?.fired, 0)?;
     let ready = node.take("a").await?;
     let bodies: Vec<_> = ready.messages.iter().map(|it| &it.message.body).collect();
     let expected = MessageBody::TimerFired {
@@ -90,68 +83,68 @@ async fn a_timer_fires_once_and_says_when_it_was_due(env: Env) -> Checked {
     ensure_eq("the messages", bodies, vec![&expected])
 }
 
-async fn timers_fire_by_due_time(env: Env) -> Checked {
+async fn timers_fire_by_due_time(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let now_ms = env.store_time_ms().await?;
+    let now_ms = env.past_ms();
     let setting = |turn: TurnBuilder| {
         let dues = [now_ms - 1, now_ms - 3, now_ms - 2];
         dues.into_iter().fold(turn, TurnBuilder::timer)
     };
     node.begin("a", setting).await?;
-    ensure_eq("fired timers", fire(&env, 10).await?.fired, 3)?;
+    ensure_eq("fired timers", env.fire_timers(10).await?.fired, 3)?;
     ensure_eq("their order", fired_sources(&env).await?, vec![3, 4, 2])
 }
 
-async fn timers_of_the_same_millisecond_fire_as_they_were_set(env: Env) -> Checked {
+async fn timers_of_the_same_millisecond_fire_as_they_were_set(env: Env) -> CheckResult {
     const TIMERS: u64 = 12;
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let setting = |turn: TurnBuilder| (0..TIMERS).fold(turn, |turn, _| turn.timer(due_ms));
     let begun = node.begin("a", |turn| setting(turn).keeping_the_lease());
     let (turn, _) = begun.await?;
     let more = setting(TurnBuilder::after(&turn, env.now_ms()));
     node.commit_done(more.build()).await?;
     for _ in 0..TIMERS {
-        fire(&env, 5).await?;
+        env.fire_timers(5).await?;
     }
     let expected: Vec<u64> = (2..2 + 2 * TIMERS).collect();
     ensure_eq("their order", fired_sources(&env).await?, expected)
 }
 
-async fn timers_of_many_instances_fire_as_they_were_set(env: Env) -> Checked {
+async fn timers_of_many_instances_fire_as_they_were_set(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let ids = ["c", "a", "d", "b"];
     for id in ids {
         node.begin(id, |turn| turn.timer(due_ms)).await?;
         env.time.tick().await;
     }
     for id in ids {
-        ensure_eq("fired timers", fire(&env, 1).await?.fired, 1)?;
+        ensure_eq("fired timers", env.fire_timers(1).await?.fired, 1)?;
         node.take(id).await?;
     }
     Ok(())
 }
 
-async fn firing_is_bounded_and_says_what_is_next(env: Env) -> Checked {
+async fn firing_is_bounded_and_says_what_is_next(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let now_ms = env.store_time_ms().await?;
-    let far_ms = env.far_ms().await?;
+    let now_ms = env.past_ms();
+    let far_ms = env.far_ms();
     node.begin("a", |turn| {
         turn.timer(now_ms - 2).timer(now_ms - 1).timer(far_ms)
     })
     .await?;
     for (fired, next_due_ms) in [(1, now_ms - 1), (1, far_ms), (0, far_ms)] {
-        let found = fire(&env, 1).await?;
+        let found = env.fire_timers(1).await?;
         let found = (found.fired, found.next_due_ms);
         ensure_eq("fired, and next", found, (fired, Some(next_due_ms)))?;
     }
     Ok(())
 }
 
-async fn a_cancelled_timer_does_not_fire(env: Env) -> Checked {
+async fn a_cancelled_timer_does_not_fire(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let begun = node.begin("a", |turn| {
         turn.timer(due_ms).timer(due_ms).keeping_the_lease()
     });
@@ -159,16 +152,16 @@ async fn a_cancelled_timer_does_not_fire(env: Env) -> Checked {
     let next = TurnBuilder::after(&turn, env.now_ms());
     let next = next.cancelling_timer(EventId::new(2));
     node.commit_done(next.build()).await?;
-    ensure_eq("fired timers", fire(&env, 10).await?.fired, 1)?;
+    ensure_eq("fired timers", env.fire_timers(10).await?.fired, 1)?;
     ensure_eq("which", fired_sources(&env).await?, vec![3])
 }
 
-async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> Checked {
+async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     let begun = node.begin("a", |turn| turn.timer(due_ms).keeping_the_lease());
     let (turn, _) = begun.await?;
-    ensure_eq("fired timers", fire(&env, 10).await?.fired, 1)?;
+    ensure_eq("fired timers", env.fire_timers(10).await?.fired, 1)?;
     let next = TurnBuilder::after(&turn, env.now_ms())
         .cancelling_timer(EventId::new(2))
         .cancelling_timer(EventId::new(77));
@@ -176,12 +169,12 @@ async fn a_timer_that_is_gone_can_be_cancelled(env: Env) -> Checked {
     ensure_eq("the fired timer stays", fired_sources(&env).await?, vec![2])
 }
 
-async fn an_ended_instance_loses_its_timers(env: Env) -> Checked {
+async fn an_ended_instance_loses_its_timers(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     node.begin("a", |turn| turn.timer(due_ms).completed("1"))
         .await?;
-    let fired = fire(&env, 10).await?;
+    let fired = env.fire_timers(10).await?;
     ensure_eq(
         "fired, and next",
         (fired.fired, fired.next_due_ms),
@@ -190,25 +183,25 @@ async fn an_ended_instance_loses_its_timers(env: Env) -> Checked {
     node.finds_no_instance("it has ended").await
 }
 
-async fn timers_of_a_suspended_instance_wait_for_it(env: Env) -> Checked {
+async fn timers_of_a_suspended_instance_wait_for_it(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.soon_ms().await?;
+    let due_ms = env.soon_ms();
     node.begin("a", |turn| turn.timer(due_ms)).await?;
     env.suspend("a").await?;
     env.time.pass_short().await;
-    fire(&env, 10).await?;
+    env.fire_timers(10).await?;
     node.finds_no_instance("`a` is suspended").await?;
     env.resume("a").await?;
-    fire(&env, 10).await?;
+    env.fire_timers(10).await?;
     ensure_eq("the timers", fired_sources(&env).await?, vec![2])
 }
 
-async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> Checked {
+async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     node.begin("a", |turn| turn.timer(due_ms).continued_as_new())
         .await?;
-    fire(&env, 10).await?;
+    env.fire_timers(10).await?;
     for ready in node.fetch().await? {
         for queued in &ready.messages {
             let names_first = matches!(
@@ -220,24 +213,4 @@ async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> Checked {
         }
     }
     Ok(())
-}
-
-async fn a_clock_that_runs_backwards_fires_nothing_early(env: Env) -> Checked {
-    let node = env.node().await?;
-    let due_ms = env.soon_ms().await?;
-    node.begin("a", |turn| turn.timer(due_ms)).await?;
-    let now_ms = env.now_ms();
-    for skewed_ms in [0, now_ms - 3_600_000, due_ms - 1, now_ms] {
-        let fired = env.provider().fire_timers(10, skewed_ms).await?;
-        ensure_eq(format!("timers fired at {skewed_ms}"), fired.fired, 0)?;
-        let what = "the store's time";
-        ensure(
-            fired.now_ms >= now_ms,
-            what,
-            "not in the past",
-            fired.now_ms,
-        )?;
-    }
-    let fired = env.provider().fire_timers(10, due_ms).await?;
-    ensure_eq("timers when they are due", fired.fired, 1)
 }

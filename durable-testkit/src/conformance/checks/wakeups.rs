@@ -5,7 +5,7 @@ use durable_core::provider::{WakeTopic, WorkResult};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure_eq};
+use super::super::failure::{CheckResult, ensure_eq};
 use super::super::node::message_ids;
 use super::super::waiting::{begin_wait, is_told, seen_no_instance};
 use crate::message::event_message;
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(WakeUps, a_fired_timer_wakes_the_holder),
 ];
 
-async fn a_released_instance_with_a_message_is_ready(env: Env) -> Checked {
+async fn a_released_instance_with_a_message_is_ready(env: Env) -> CheckResult {
     let (holder, other) = (env.node().await?, env.node().await?);
     let (turn, _) = holder.begin("a", TurnBuilder::keeping_the_lease).await?;
     env.raise("a", "m1").await?;
@@ -29,7 +29,7 @@ async fn a_released_instance_with_a_message_is_ready(env: Env) -> Checked {
     ensure_eq("the messages", message_ids(&ready), vec!["m1"])
 }
 
-async fn a_message_wakes_the_holder(env: Env) -> Checked {
+async fn a_message_wakes_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
     let seen = seen_no_instance(&node).await?;
@@ -43,7 +43,7 @@ async fn a_message_wakes_the_holder(env: Env) -> Checked {
     )
 }
 
-async fn a_message_of_a_commit_wakes_the_holder(env: Env) -> Checked {
+async fn a_message_of_a_commit_wakes_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", TurnBuilder::keeping_the_lease).await?;
     env.start("b").await?;
@@ -61,7 +61,7 @@ async fn a_message_of_a_commit_wakes_the_holder(env: Env) -> Checked {
     )
 }
 
-async fn a_work_result_wakes_the_holder(env: Env) -> Checked {
+async fn a_work_result_wakes_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge").keeping_the_lease())
         .await?;
@@ -75,14 +75,14 @@ async fn a_work_result_wakes_the_holder(env: Env) -> Checked {
     ensure_eq("messages", node.take("a").await?.messages.len(), 1)
 }
 
-async fn a_fired_timer_wakes_the_holder(env: Env) -> Checked {
+async fn a_fired_timer_wakes_the_holder(env: Env) -> CheckResult {
     let node = env.node().await?;
-    let due_ms = env.store_time_ms().await?;
+    let due_ms = env.past_ms();
     node.begin("a", |turn| turn.timer(due_ms).keeping_the_lease())
         .await?;
     let seen = seen_no_instance(&node).await?;
     let waiting = begin_wait(&node, WakeTopic::Instances, seen).await;
-    let fired = env.provider().fire_timers(1, env.now_ms()).await?.fired;
+    let fired = env.fire_timers(1).await?.fired;
     ensure_eq("fired timers", fired, 1)?;
     is_told(&env, "the holder of an instance with a timer", waiting).await?;
     ensure_eq("messages", node.take("a").await?.messages.len(), 1)

@@ -3,13 +3,14 @@
 use std::slice;
 use std::sync::Arc;
 
-use durable_core::Name;
 use durable_core::provider::{ClaimedWork, WorkKey, WorkResult};
+use durable_core::{EventId, Name};
 use tokio::task::JoinSet;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckFailure, Checked, ensure, ensure_each_taken_once, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_each_taken_once, ensure_eq};
+use super::super::node::{work_items, work_keys};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -45,15 +46,15 @@ fn names(work: &[ClaimedWork]) -> Vec<&str> {
         .collect()
 }
 
-async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> Checked {
+async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity_on(None, "charge", "{\"amount\":12}")
     });
     let (turn, _) = begun.await?;
     let work = node.take_work().await?;
-    ensure_eq("the work item", &work.item, &turn.new_work[0])?;
-    ensure_eq("its lease", &work.lease.key, &turn.new_work[0].key)?;
+    ensure_eq("the work item", &work.item, &work_items(&turn)[0])?;
+    ensure_eq("its lease", &work.lease.key, &work_keys(&turn)[0])?;
     ensure_eq("its holder", work.lease.session, node.session)?;
     ensure_eq(
         "its attempt and crashes",
@@ -63,7 +64,7 @@ async fn new_work_is_handed_out_as_it_was_scheduled(env: Env) -> Checked {
     ensure_eq("its heartbeat", work.heartbeat, None)
 }
 
-async fn work_is_in_one_sessions_hands(env: Env) -> Checked {
+async fn work_is_in_one_sessions_hands(env: Env) -> CheckResult {
     let (node, other) = (env.node().await?, env.node().await?);
     node.begin("a", |turn| turn.activity("charge")).await?;
     node.take_work().await?;
@@ -73,7 +74,7 @@ async fn work_is_in_one_sessions_hands(env: Env) -> Checked {
     node.finds_no_work("the work is held by this session").await
 }
 
-async fn the_oldest_work_comes_first(env: Env) -> Checked {
+async fn the_oldest_work_comes_first(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("c", "first"), ("a", "second"), ("b", "third")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -83,7 +84,7 @@ async fn the_oldest_work_comes_first(env: Env) -> Checked {
     ensure_eq("the work", names(&work), vec!["first", "second", "third"])
 }
 
-async fn a_fetch_of_work_is_bounded(env: Env) -> Checked {
+async fn a_fetch_of_work_is_bounded(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("c", "first"), ("a", "second"), ("b", "third")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -95,7 +96,7 @@ async fn a_fetch_of_work_is_bounded(env: Env) -> Checked {
     ensure_eq("the rest", names(&work), vec!["third"])
 }
 
-async fn queues_are_separate(env: Env) -> Checked {
+async fn queues_are_separate(env: Env) -> CheckResult {
     let node = env.node().await?;
     let queues: [Option<Name>; 5] = [
         None,
@@ -120,7 +121,7 @@ async fn queues_are_separate(env: Env) -> Checked {
     Ok(())
 }
 
-async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> Checked {
+async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let mut tokens = Vec::new();
@@ -145,7 +146,7 @@ async fn every_hand_out_of_work_has_a_higher_token(env: Env) -> Checked {
     )
 }
 
-async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> Checked {
+async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> CheckResult {
     let node = env.node().await?;
     for (id, name) in [("b", "oldest"), ("c", "older")] {
         node.begin(id, |turn| turn.activity(name)).await?;
@@ -160,7 +161,7 @@ async fn a_commit_claims_the_oldest_work_of_all_instances(env: Env) -> Checked {
     ensure_eq("what is left", names(&left), vec!["new"])
 }
 
-async fn a_commit_claims_from_its_queues_only(env: Env) -> Checked {
+async fn a_commit_claims_from_its_queues_only(env: Env) -> CheckResult {
     let node = env.node().await?;
     let gpu = Some(Name::from("gpu"));
     let claiming = |turn: TurnBuilder| {
@@ -182,7 +183,7 @@ async fn a_commit_claims_from_its_queues_only(env: Env) -> Checked {
     )
 }
 
-async fn work_that_a_commit_claimed_is_held(env: Env) -> Checked {
+async fn work_that_a_commit_claimed_is_held(env: Env) -> CheckResult {
     let (node, other) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").claiming(1));
     let (turn, committed) = begun.await?;
@@ -190,7 +191,7 @@ async fn work_that_a_commit_claimed_is_held(env: Env) -> Checked {
         let found = format!("{:?}", committed.claimed);
         return Err(CheckFailure::new("the claims", "one", found));
     };
-    ensure_eq("the claimed item", &work.item, &turn.new_work[0])?;
+    ensure_eq("the claimed item", &work.item, &work_items(&turn)[0])?;
     ensure_eq("its holder", work.lease.session, node.session)?;
     other.finds_no_work("the commit claimed it").await?;
     let done = WorkResult::Finished(Ok("1".into()));
@@ -199,7 +200,7 @@ async fn work_that_a_commit_claimed_is_held(env: Env) -> Checked {
     Ok(())
 }
 
-async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> Checked {
+async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> CheckResult {
     let (dead, heir) = (env.mortal_node().await?, env.node().await?);
     heir.begin("a", |turn| turn.activity("charge")).await?;
     let lost = dead.take_work().await?;
@@ -213,7 +214,7 @@ async fn a_dead_sessions_work_is_ready_with_the_crash_counted(env: Env) -> Check
     )
 }
 
-async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> Checked {
+async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> CheckResult {
     let (closing, node) = (env.node().await?, env.node().await?);
     node.begin("a", |turn| turn.activity("charge")).await?;
     closing.take_work().await?;
@@ -226,14 +227,14 @@ async fn a_closed_sessions_work_is_ready_without_a_crash(env: Env) -> Checked {
     )
 }
 
-async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> Checked {
+async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge").activity("ship").keeping_the_lease()
     });
     let (turn, _) = begun.await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     let left = node.fetch_work().await?;
     ensure_eq("what is left", names(&left), vec!["ship"])?;
@@ -246,7 +247,7 @@ async fn unclaimed_work_that_is_cancelled_goes(env: Env) -> Checked {
     )
 }
 
-async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env) -> Checked {
+async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env) -> CheckResult {
     let (node, worker) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -258,7 +259,7 @@ async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env
         "none",
         reported,
     )?;
-    let key = &turn.new_work[0].key;
+    let key = &work_keys(&turn)[0];
     let next = TurnBuilder::after(&turn, env.now_ms()).cancelling_work(key);
     node.commit_done(next.build()).await?;
     for _ in 0..2 {
@@ -286,19 +287,19 @@ async fn claimed_work_that_is_cancelled_is_reported_until_it_is_settled(env: Env
         .await
 }
 
-async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> Checked {
+async fn cancelled_work_of_a_dead_session_does_not_come_back(env: Env) -> CheckResult {
     let (node, dead) = (env.node().await?, env.mortal_node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
     dead.take_work().await?;
     let next = TurnBuilder::after(&turn, env.now_ms());
-    let next = next.cancelling_work(&turn.new_work[0].key);
+    let next = next.cancelling_work(&work_keys(&turn)[0]);
     node.commit_done(next.build()).await?;
     env.time.pass_short().await;
     node.finds_no_work("it was cancelled").await
 }
 
-async fn an_ended_instance_loses_its_work(env: Env) -> Checked {
+async fn an_ended_instance_loses_its_work(env: Env) -> CheckResult {
     let (node, worker) = (env.node().await?, env.node().await?);
     let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
     let (turn, _) = begun.await?;
@@ -318,15 +319,15 @@ async fn an_ended_instance_loses_its_work(env: Env) -> Checked {
         .await
 }
 
-async fn finished_work_goes_with_its_commit(env: Env) -> Checked {
+async fn finished_work_goes_with_its_commit(env: Env) -> CheckResult {
     let node = env.node().await?;
     let begun = node.begin("a", |turn| {
         turn.activity("charge").keeping_the_lease().claiming(1)
     });
     let (turn, committed) = begun.await?;
-    let key = turn.new_work[0].key.clone();
+    let key = work_keys(&turn)[0].clone();
     let gone = WorkKey {
-        event_id: key.event_id.next(),
+        event_id: EventId::new(77),
         ..key.clone()
     };
     let next = TurnBuilder::after(&turn, env.now_ms())
@@ -335,8 +336,8 @@ async fn finished_work_goes_with_its_commit(env: Env) -> Checked {
     node.commit_done(next.build()).await?;
     for work in &committed.claimed {
         let done = WorkResult::Finished(Ok("1".into()));
-        let was_held = node.settle(work, done).await?;
-        ensure_eq("whether finished work is held", was_held, false)?;
+        node.settle_lost("settling finished work", work, done)
+            .await?;
     }
     node.close().await?;
     let other = env.node().await?;
@@ -348,7 +349,7 @@ async fn finished_work_goes_with_its_commit(env: Env) -> Checked {
         .await
 }
 
-async fn concurrent_fetches_never_share_work(env: Env) -> Checked {
+async fn concurrent_fetches_never_share_work(env: Env) -> CheckResult {
     const ITEMS: usize = 40;
     let node = env.node().await?;
     let scheduling = |turn: TurnBuilder| {
@@ -360,11 +361,11 @@ async fn concurrent_fetches_never_share_work(env: Env) -> Checked {
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
         let session = env.node().await?.session;
-        let (provider, now_ms) = (Arc::clone(env.provider()), env.now_ms());
+        let provider = Arc::clone(env.provider());
         tasks.spawn(async move {
             let mut taken = Vec::new();
             loop {
-                let batch = provider.fetch_work(session, &[None], 3, now_ms).await?;
+                let batch = provider.fetch_work(session, &[None], 3).await?;
                 if batch.work.is_empty() {
                     return Ok::<_, CheckFailure>(taken);
                 }

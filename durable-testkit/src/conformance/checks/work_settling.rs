@@ -1,43 +1,37 @@
 //! Promise 6, taking back: a work item leaves its queue only with its result
-//! stored, its retry scheduled, its cancellation, or set aside as poison.
+//! stored, its retry scheduled, its cancellation, or as a dead letter.
 
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, PoisonedWork, PurgeRequest, WorkLease,
-    WorkResult, WorkSettlement,
+    ClaimedWork, HeartbeatOutcome, InboxMessage, MessageBody, PoisonedWork, WorkResult,
 };
 use durable_core::{Failure, FailureKind, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{Checked, ensure, ensure_eq};
-use super::super::node::Node;
+use super::super::failure::{CheckResult, ensure, ensure_eq};
+use super::super::node::TestNode;
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(Work, a_result_goes_to_the_inbox_and_the_item_goes),
     check!(Work, a_failure_goes_to_the_inbox_and_the_item_goes),
-    check!(Work, a_second_settlement_changes_nothing),
-    check!(Work, a_forged_settlement_changes_nothing),
-    check!(Work, a_settlement_of_a_dead_session_changes_nothing),
-    check!(Work, a_settlement_of_a_closed_session_changes_nothing),
-    check!(Work, settlements_are_answered_in_order),
+    check!(Work, results_come_in_the_order_in_which_work_was_settled),
     check!(Work, a_retry_comes_when_it_is_due_as_the_next_attempt),
     check!(Work, attempts_are_counted),
     check!(Work, work_that_is_handed_back_is_ready_as_the_same_attempt),
     check!(Work, work_that_is_handed_back_waits_until_it_may_be_run),
     check!(Work, a_heartbeat_reaches_the_next_attempt),
-    check!(Work, a_zombie_heartbeat_of_work_changes_nothing),
     check!(Work, poisoned_work_fails_its_instance_and_stays_away),
     check!(Work, poisoned_work_is_listed_in_pages_until_its_purge),
     check!(Work, a_result_for_a_suspended_instance_waits),
 ];
 
-fn done() -> WorkResult {
+pub(super) fn done() -> WorkResult {
     WorkResult::Finished(Ok(Payload::from("42")))
 }
 
 /// A node that holds the only work item, of instance `a`.
-async fn claimed(env: &Env) -> Checked<(Node<'_>, ClaimedWork)> {
+pub(super) async fn claimed(env: &Env) -> CheckResult<(TestNode<'_>, ClaimedWork)> {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
@@ -45,11 +39,11 @@ async fn claimed(env: &Env) -> Checked<(Node<'_>, ClaimedWork)> {
 }
 
 /// Demands that the messages are one result of this work.
-fn is_result_of(
+pub(super) fn is_result_of(
     work: &ClaimedWork,
     messages: &[InboxMessage],
     result: Result<Payload, Failure>,
-) -> Checked {
+) -> CheckResult {
     let bodies: Vec<&MessageBody> = messages.iter().map(|it| &it.message.body).collect();
     let expected = MessageBody::ActivityFinished {
         execution_id: work.item.key.execution_id,
@@ -59,7 +53,7 @@ fn is_result_of(
     ensure_eq("the messages", bodies, vec![&expected])
 }
 
-async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
+async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     node.settle_held(&work, done()).await?;
     let ready = node.take("a").await?;
@@ -68,7 +62,7 @@ async fn a_result_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
     env.node().await?.finds_no_work("it ended").await
 }
 
-async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
+async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let failure = Failure::application("declined", "no").with_details("51");
     let failed = WorkResult::Finished(Err(failure.clone()));
@@ -78,94 +72,15 @@ async fn a_failure_goes_to_the_inbox_and_the_item_goes(env: Env) -> Checked {
     node.finds_no_work("it ended").await
 }
 
-async fn a_second_settlement_changes_nothing(env: Env) -> Checked {
-    let (node, work) = claimed(&env).await?;
-    node.settle_held(&work, done()).await?;
-    let again = WorkResult::Finished(Ok("43".into()));
-    let was_held = node.settle(&work, again).await?;
-    ensure_eq("whether settled work is held", was_held, false)?;
-    let ready = node.take("a").await?;
-    is_result_of(&work, &ready.messages, Ok("42".into()))
-}
-
-async fn a_forged_settlement_changes_nothing(env: Env) -> Checked {
-    let (node, work) = claimed(&env).await?;
-    let other = env.node().await?;
-    let lease = &work.lease;
-    let forged = [
-        WorkLease {
-            session: other.session,
-            ..lease.clone()
-        },
-        WorkLease {
-            token: lease.token + 1,
-            ..lease.clone()
-        },
-    ];
-    for lease in forged {
-        let what = format!("whether work is held under {lease:?}");
-        let forged = ClaimedWork {
-            lease,
-            ..work.clone()
-        };
-        ensure_eq(what, other.settle(&forged, done()).await?, false)?;
-    }
-    node.finds_no_instance("no result was accepted").await?;
-    node.settle_held(&work, done()).await
-}
-
-async fn a_settlement_of_a_dead_session_changes_nothing(env: Env) -> Checked {
-    let (dead, heir) = (env.mortal_node().await?, env.node().await?);
-    heir.begin("a", |turn| turn.activity("charge")).await?;
-    let lost = dead.take_work().await?;
-    env.time.pass_short().await;
-    let was_held = dead.settle(&lost, done()).await?;
-    ensure_eq(
-        "whether lost work is held, before it is taken",
-        was_held,
-        false,
-    )?;
-    let held = heir.take_work().await?;
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    for result in [done(), retry] {
-        let was_held = dead.settle(&lost, result).await?;
-        ensure_eq("whether lost work is held", was_held, false)?;
-    }
-    heir.finds_no_instance("no result was accepted").await?;
-    heir.finds_no_work("the heir holds it").await?;
-    heir.settle_held(&held, done()).await?;
-    is_result_of(&held, &heir.take("a").await?.messages, Ok("42".into()))
-}
-
-async fn a_settlement_of_a_closed_session_changes_nothing(env: Env) -> Checked {
-    let (node, work) = claimed(&env).await?;
-    node.close().await?;
-    let was_held = node.settle(&work, done()).await?;
-    ensure_eq("whether work of a closed session is held", was_held, false)?;
-    let other = env.node().await?;
-    other.finds_no_instance("no result was accepted").await?;
-    let again = other.take_work().await?;
-    other.settle_held(&again, done()).await
-}
-
-async fn settlements_are_answered_in_order(env: Env) -> Checked {
+async fn results_come_in_the_order_in_which_work_was_settled(env: Env) -> CheckResult {
     let node = env.node().await?;
     node.begin("a", |turn| turn.activity("one").activity("two"))
         .await?;
     let work = node.fetch_work().await?;
     ensure_eq("the work", work.len(), 2)?;
-    let mut lost = work[0].lease.clone();
-    lost.token += 1;
-    let leases = [lost, work[1].lease.clone(), work[0].lease.clone()];
-    let settlements = leases.into_iter().map(|lease| WorkSettlement {
-        lease,
-        result: done(),
-    });
-    let answers = env
-        .provider()
-        .settle_work(settlements.collect(), env.now_ms())
-        .await?;
-    ensure_eq("the answers", answers, vec![false, true, true])?;
+    for settled in [&work[1], &work[0]] {
+        node.settle_held(settled, done()).await?;
+    }
     let ready = node.take("a").await?;
     let sources = ready
         .messages
@@ -184,13 +99,13 @@ async fn settlements_are_answered_in_order(env: Env) -> Checked {
     )
 }
 
-async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> Checked {
+async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
-    let not_before_ms = env.soon_ms().await?;
+    let not_before_ms = env.soon_ms();
     node.settle_held(&work, WorkResult::Retry { not_before_ms })
         .await?;
     let early = node.fetch_work_from(&[None], 9).await?;
-    if early.now_ms < not_before_ms {
+    if env.is_before(not_before_ms) {
         let is_early = early.work.is_empty();
         ensure(
             is_early,
@@ -210,7 +125,7 @@ async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> Checked {
     node.finds_no_instance("a retry is no result").await
 }
 
-async fn attempts_are_counted(env: Env) -> Checked {
+async fn attempts_are_counted(env: Env) -> CheckResult {
     let (node, mut work) = claimed(&env).await?;
     for attempt in 1..4 {
         ensure_eq("the attempt", work.attempt, attempt)?;
@@ -230,7 +145,7 @@ async fn attempts_are_counted(env: Env) -> Checked {
     )
 }
 
-async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> Checked {
+async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let back = WorkResult::HandedBack {
         not_before_ms: None,
@@ -245,28 +160,29 @@ async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> Chec
     ensure_eq("the item", again.item, work.item)
 }
 
-async fn work_that_is_handed_back_waits_until_it_may_be_run(env: Env) -> Checked {
+async fn work_that_is_handed_back_waits_until_it_may_be_run(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
-    let not_before_ms = Some(env.soon_ms().await?);
-    node.settle_held(&work, WorkResult::HandedBack { not_before_ms })
-        .await?;
+    let due_ms = env.soon_ms();
+    let back = WorkResult::HandedBack {
+        not_before_ms: Some(due_ms),
+    };
+    node.settle_held(&work, back).await?;
     let early = node.fetch_work_from(&[None], 9).await?;
-    if Some(early.now_ms) < not_before_ms {
+    if env.is_before(due_ms) {
         let is_early = early.work.is_empty();
         ensure(is_early, "work before it may be run", "none", &early.work)?;
-        ensure_eq("when it is due", early.next_due_ms, not_before_ms)?;
+        ensure_eq("when it is due", early.next_due_ms, Some(due_ms))?;
         env.time.pass_short().await;
         ensure_eq("its attempt", node.take_work().await?.attempt, 1)?;
     }
     Ok(())
 }
 
-async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> Checked {
+async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> CheckResult {
     let (node, mut work) = claimed(&env).await?;
-    let (provider, now_ms) = (env.provider(), env.now_ms());
     for percent in ["10", "20"] {
-        let beat = provider.heartbeat_work(&work.lease, percent.into(), now_ms);
-        ensure_eq("whether the work is held", beat.await?, true)?;
+        let beat = node.heartbeat_work(&work, percent).await?;
+        ensure_eq("a heartbeat of held work", beat, HeartbeatOutcome::Kept)?;
     }
     let retry = WorkResult::Retry { not_before_ms: 0 };
     node.settle_held(&work, retry).await?;
@@ -281,33 +197,19 @@ async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> Checked {
     )
 }
 
-async fn a_zombie_heartbeat_of_work_changes_nothing(env: Env) -> Checked {
-    let (dead, heir) = (env.mortal_node().await?, env.node().await?);
-    heir.begin("a", |turn| turn.activity("charge")).await?;
-    let lost = dead.take_work().await?;
-    env.time.pass_short().await;
-    let held = heir.take_work().await?;
-    let (provider, now_ms) = (env.provider(), env.now_ms());
-    let beat = provider.heartbeat_work(&lost.lease, "\"zombie\"".into(), now_ms);
-    ensure_eq("whether lost work is held", beat.await?, false)?;
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    heir.settle_held(&held, retry).await?;
-    ensure_eq("the heartbeat", heir.take_work().await?.heartbeat, None)
-}
-
-async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> Checked {
+async fn poisoned_work_fails_its_instance_and_stays_away(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let failure = Failure::new(FailureKind::Poisoned, "three workers died");
     node.settle_held(&work, WorkResult::Poisoned(failure.clone()))
         .await?;
     is_result_of(&work, &node.take("a").await?.messages, Err(failure))?;
-    let was_held = node.settle(&work, done()).await?;
-    ensure_eq("whether poisoned work is held", was_held, false)?;
+    node.settle_lost("settling poisoned work", &work, done())
+        .await?;
     node.close().await?;
     env.node().await?.finds_no_work("it was set aside").await
 }
 
-async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
+async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> CheckResult {
     let node = env.node().await?;
     for id in ["b", "a", "c"] {
         let two = |turn: TurnBuilder| turn.activity("charge").activity("pack");
@@ -322,10 +224,7 @@ async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
         }
         let poisoned = WorkResult::Poisoned(failure.clone());
         node.settle_held(&work, poisoned).await?;
-        expected.push(PoisonedWork {
-            item: work.item,
-            failure: failure.clone(),
-        });
+        expected.push(PoisonedWork::new(work.item, failure.clone()));
     }
     ensure_eq("how much was set aside", expected.len(), 5)?;
     expected.sort_by(|one, other| one.item.key.cmp(&other.item.key));
@@ -345,17 +244,12 @@ async fn poisoned_work_is_listed_in_pages_until_its_purge(env: Env) -> Checked {
         env.poisoned_in_pages(3).await?,
         expected.clone(),
     )?;
-    let purge = PurgeRequest {
-        filter: InstanceFilter::default(),
-        max: 10,
-    };
-    let report = env.provider().purge(&purge, env.now_ms()).await?;
-    ensure_eq("purged instances", report.instances, 1)?;
+    ensure_eq("purged instances", env.purge(10).await?.instances, 1)?;
     expected.retain(|work| work.item.key.instance != "b");
     ensure_eq("what is left", env.poisoned_in_pages(3).await?, expected)
 }
 
-async fn a_result_for_a_suspended_instance_waits(env: Env) -> Checked {
+async fn a_result_for_a_suspended_instance_waits(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     env.suspend("a").await?;
     node.settle_held(&work, done()).await?;

@@ -114,7 +114,7 @@ async fn racer(ctx: OrchestrationContext, race: (Task, u64)) -> Result<u64, Fail
         Either::Left((value, _)) => value?,
         Either::Right(_) => 0,
     };
-    // Whoever lost is gone: one more step shows that it does not come back.
+    // The branch that lost is gone: one more step shows that it does not come back.
     ctx.sleep(Duration::from_millis(limit_ms)).await?;
     Ok(first)
 }

@@ -12,7 +12,7 @@ use super::uneven::{HAZARDOUS, MENDED, Mended, NEW_VERSION, SPECIALIST, UPGRADED
 use crate::sim::workload::SimClient;
 
 /// How often a stuck instance is resumed before its cause is mended.
-const PATIENCE: usize = 5;
+const MAX_RESUMES: usize = 5;
 
 /// Begins on whatever version its first node has, or on the new one.
 pub(super) async fn upgraded(client: &SimClient, number: u64) -> Driven {
@@ -67,7 +67,7 @@ pub(super) async fn mended(client: &SimClient, number: u64, mended: &Mended) -> 
         if record.await?.status.kind().is_ended() {
             break;
         }
-        if resumed == PATIENCE {
+        if resumed == MAX_RESUMES {
             mended.add(instance.id());
         }
         client.sleep(draw_time(client, 20_000)).await;
@@ -94,13 +94,7 @@ pub(super) async fn purged(client: &SimClient, number: u64) -> Driven {
         unless_ended(instance.terminate("purged").await)?;
     }
     ended(&instance).await?;
-    let purge = PurgeRequest {
-        filter: InstanceFilter {
-            id_prefix: Some(id.clone()),
-            ..InstanceFilter::default()
-        },
-        max: 10,
-    };
+    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix(id.as_str()), 10);
     client.purge(&purge).await?;
     let again = client.start(PARENT, id, &second);
     again.reuse(IdReuse::RestartEnded).await.map(drop)

@@ -14,10 +14,14 @@ use durable_runtime::RegistryError;
 
 impl Workload {
     /// Instances of every kind, drawn from the seed.
+    ///
+    /// # Errors
+    ///
+    /// The code of the workload could not be registered: a defect of this crate.
     pub fn standard() -> Result<Self, RegistryError> {
         let effects = Effects::default();
         let mended = uneven::Mended::default();
-        let parts = nodes::Parts::new(&effects, &mended)?;
+        let parts = nodes::NodeParts::new(&effects, &mended)?;
         let newest = parts.newest().clone();
         let workload = Self::new(newest, |client| drive::drive(client, mended))
             .on_nodes(nodes::LEAST, move |node| parts.of(node));

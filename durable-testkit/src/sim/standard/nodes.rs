@@ -10,7 +10,7 @@ use durable_core::Name;
 use durable_runtime::{FaultPolicy, Registry, RegistryError};
 
 use super::code;
-use super::uneven::{self, Blasts, HAZARD, Mended, Release, SPECIAL};
+use super::uneven::{self, Blasts, CodeRelease, HAZARD, Mended, SPECIAL};
 use crate::sim::node_start::NodeStart;
 use crate::sim::workload::Effects;
 
@@ -21,18 +21,18 @@ pub(super) const LEAST: usize = 2;
 const MAX_CRASHES: u32 = 3;
 
 /// All that a node can be made of.
-pub(super) struct Parts {
+pub(super) struct NodeParts {
     old: Registry,
     new: Registry,
     effects: Effects,
     blasts: Blasts,
 }
 
-impl Parts {
+impl NodeParts {
     pub(super) fn new(effects: &Effects, mended: &Mended) -> Result<Self, RegistryError> {
         Ok(Self {
-            old: all(effects, mended, Release::Old)?,
-            new: all(effects, mended, Release::New)?,
+            old: all(effects, mended, CodeRelease::Old)?,
+            new: all(effects, mended, CodeRelease::New)?,
             effects: effects.clone(),
             blasts: Blasts::default(),
         })
@@ -74,7 +74,11 @@ impl Parts {
     }
 }
 
-fn all(effects: &Effects, mended: &Mended, release: Release) -> Result<Registry, RegistryError> {
+fn all(
+    effects: &Effects,
+    mended: &Mended,
+    release: CodeRelease,
+) -> Result<Registry, RegistryError> {
     Registry::builder()
         .merge(code::registry(effects)?)
         .merge(uneven::registry(effects, mended, release)?)

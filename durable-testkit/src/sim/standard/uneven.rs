@@ -35,7 +35,7 @@ const BLAST: Activity<u32, ()> = Activity::new("blast");
 
 /// Which code a node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Release {
+pub(super) enum CodeRelease {
     /// It lacks a version and an activity, and gets stuck in one orchestration.
     Old,
     New,
@@ -84,7 +84,7 @@ impl Blasts {
 pub(super) fn registry(
     effects: &Effects,
     mended_instances: &Mended,
-    release: Release,
+    release: CodeRelease,
 ) -> Result<Registry, RegistryError> {
     let mended_instances = mended_instances.clone();
     let registry = Registry::builder()
@@ -92,12 +92,12 @@ pub(super) fn registry(
         .orchestration(SPECIALIST, specialist)
         .orchestration(HAZARDOUS, hazardous)
         .orchestration(MENDED, move |ctx: OrchestrationContext, task| {
-            let is_stuck = release == Release::Old && !mended_instances.has(&ctx.instance_id());
+            let is_stuck = release == CodeRelease::Old && !mended_instances.has(&ctx.instance_id());
             mended(ctx, task, is_stuck)
         });
     match release {
-        Release::Old => registry.build(),
-        Release::New => newer(registry, effects).build(),
+        CodeRelease::Old => registry.build(),
+        CodeRelease::New => newer(registry, effects).build(),
     }
 }
 
@@ -154,7 +154,7 @@ async fn audited(ctx: OrchestrationContext, state: (u64, u64)) -> Result<u64, Fa
     ctx.continue_as_new(&(left - 1, sum + item)).await
 }
 
-/// In the old release it gets stuck half way: somebody has to resume it where it does
+/// In the old release it gets stuck half way: the client has to resume it where it does
 /// not.
 async fn mended(ctx: OrchestrationContext, task: Task, is_stuck: bool) -> Result<u64, Failure> {
     let first = ctx.activity(WORK, &task).retry(RETRY).await?;

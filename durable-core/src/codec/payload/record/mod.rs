@@ -35,11 +35,9 @@ macro_rules! freeze {
 
 mod message;
 mod status;
-mod work_item;
 
 pub(in crate::codec) use message::{read_message, write_message};
 pub(in crate::codec) use status::{read_failure, read_status, write_failure, write_status};
-pub(in crate::codec) use work_item::{read_work_item, write_work_item};
 
 /// What was read, if the kind is of the sort that was asked for.
 type Read<T> = Result<Option<T>, PayloadFault>;

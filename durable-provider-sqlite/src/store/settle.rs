@@ -1,0 +1,155 @@
+//! Work that comes back: with a result, to be tried again, because its session ended, or
+//! because its instance no longer waits for it.
+
+use durable_core::provider::{Change, HeartbeatOutcome, SessionId, SettleOutcome, WorkLease};
+use durable_core::{Name, Payload};
+use rusqlite::{OptionalExtension, params};
+
+use super::work::RowKey;
+use super::{Store, holder};
+use crate::error::Step;
+use crate::number::{int, uint};
+use crate::sql;
+use crate::turn::{PreparedSettlement, ResultMessage, Settling};
+
+/// A row of work that a session holds.
+struct HeldWork {
+    key: RowKey,
+    is_cancelled: bool,
+    queue: String,
+    number: i64,
+}
+
+impl Store<'_, '_> {
+    pub(crate) fn settle_work(&mut self, settlement: &PreparedSettlement) -> Step<SettleOutcome> {
+        let Some(work) = self.held_work(&settlement.lease)? else {
+            return Ok(SettleOutcome::LeaseLost);
+        };
+        let key = work.key;
+        if work.is_cancelled {
+            self.run(sql::WORK_DELETE, key.parameters())?;
+            return Ok(SettleOutcome::Settled);
+        }
+        match &settlement.settling {
+            Settling::Finished(message) => {
+                self.run(sql::WORK_DELETE, key.parameters())?;
+                self.put_result(key, message)?;
+            }
+            Settling::Poisoned(failure, message) => {
+                self.run(sql::WORK_DELETE, key.parameters())?;
+                let [instance, execution, event] = key.parameters();
+                let kept = params![instance, execution, event, work.number, failure];
+                self.run(sql::POISONED_KEEP, kept)?;
+                self.put_result(key, message)?;
+            }
+            Settling::Freed {
+                not_before_ms,
+                has_failed,
+            } => {
+                let failures = i64::from(*has_failed);
+                self.free_row(key, &work.queue, *not_before_ms, [failures, 0])?;
+            }
+        }
+        Ok(SettleOutcome::Settled)
+    }
+
+    pub(crate) fn heartbeat_work(
+        &mut self,
+        lease: &WorkLease,
+        details: &Payload,
+    ) -> Step<HeartbeatOutcome> {
+        let Some(work) = self.held_work(lease)? else {
+            return Ok(HeartbeatOutcome::LeaseLost);
+        };
+        let [instance, execution, event] = work.key.parameters();
+        let beat = params![instance, execution, event, details.as_str()];
+        self.run(sql::WORK_BEAT, beat)?;
+        Ok(HeartbeatOutcome::Kept)
+    }
+
+    /// The work that is held under this lease, in a row.
+    fn held_work(&mut self, lease: &WorkLease) -> Step<Option<HeldWork>> {
+        let Some(instance_key) = self.key_of(&lease.key.instance)? else {
+            return Ok(None);
+        };
+        let key = RowKey::new(instance_key, lease.key.source());
+        self.spill_stored_to_row(key)?;
+        let mut statement = self.statement(sql::WORK_LOAD)?;
+        let found = statement.query_row(key.parameters(), |row| {
+            let (session, token): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let work = HeldWork {
+                key,
+                is_cancelled: row.get(2)?,
+                queue: row.get(3)?,
+                number: row.get(4)?,
+            };
+            let is_held = session == holder(lease.session) && uint(token) == lease.token;
+            Ok(is_held.then_some(work))
+        });
+        Ok(found.optional()?.flatten())
+    }
+
+    fn put_result(&mut self, key: RowKey, message: &ResultMessage) -> Step<()> {
+        let Some(mut instance) = self.load(key.instance_key)? else {
+            return Ok(());
+        };
+        if self.put_message(&mut instance, &message.message_id, &message.bytes)? {
+            self.save_place(&instance)?;
+        }
+        Ok(())
+    }
+
+    /// Work is ready again from this time on.
+    fn free_row(
+        &mut self,
+        key: RowKey,
+        queue: &str,
+        not_before_ms: u64,
+        [failures, crashes]: [i64; 2],
+    ) -> Step<()> {
+        let since = self.ready_from(not_before_ms);
+        let [instance, execution, event] = key.parameters();
+        let (at_ms, number) = (int(since.at_ms), int(since.number));
+        let free = [instance, execution, event, at_ms, number, failures, crashes];
+        self.run(sql::WORK_FREE, free)?;
+        self.note(Change::Work(queue_name(queue)));
+        Ok(())
+    }
+
+    /// Frees all work of a session that ended.
+    pub(super) fn free_work_held_by(&mut self, session: SessionId, has_crashed: bool) -> Step<()> {
+        let mut statement = self.statement(sql::WORK_HELD)?;
+        let held = statement.query_map([holder(session)], |row| {
+            Ok((RowKey::from_row(row, 0)?, row.get(3)?, row.get(4)?))
+        })?;
+        let held: Vec<(RowKey, String, bool)> = held.collect::<Result<_, _>>()?;
+        drop(statement);
+        for (key, queue, is_cancelled) in held {
+            if is_cancelled {
+                self.run(sql::WORK_DELETE, key.parameters())?;
+            } else {
+                self.free_row(key, &queue, 0, [0, i64::from(has_crashed)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes work that no session holds; marks work that a session holds.
+    pub(super) fn cancel_work(&self, key: RowKey) -> Step<()> {
+        if self.run(sql::WORK_DELETE_FREE, key.parameters())? == 0 {
+            self.run(sql::WORK_CANCEL, key.parameters())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn cancel_all_work_of(&self, instance_key: i64) -> Step<()> {
+        self.run(sql::WORK_DELETE_ALL_FREE, [instance_key])?;
+        self.run(sql::WORK_CANCEL_ALL, [instance_key])?;
+        Ok(())
+    }
+}
+
+/// The default queue has no name.
+fn queue_name(text: &str) -> Option<Name> {
+    (!text.is_empty()).then(|| Name::from(text))
+}

@@ -1,0 +1,138 @@
+//! One attempt of an activity: the code, its panics, its time.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use durable_core::provider::{ClaimedWork, WorkResult};
+use durable_core::{Failure, FailureKind, Payload};
+use tokio_util::sync::CancellationToken;
+
+use super::retry;
+use crate::activity::{ActivityContext, Attempt};
+use crate::dispatch::missing_code::BackoffKey;
+use crate::execution::panic_message;
+use crate::node::Node;
+use crate::payload;
+use crate::payload_codec::PayloadCodecError;
+use crate::registry::CodeFuture;
+
+/// Runs one attempt; what becomes of the work item.
+pub(super) async fn attempt(
+    node: &Node,
+    claimed: &ClaimedWork,
+    cancellation: CancellationToken,
+) -> WorkResult {
+    let now_ms = node.now_ms();
+    if claimed.crashes >= node.options.max_crashes {
+        return retry::poisoned(claimed);
+    }
+    if let Some(failure) = retry::expired(&claimed.item, now_ms) {
+        return WorkResult::Finished(Err(failure));
+    }
+    let Some(code) = node.registry.activity(&claimed.item.name) else {
+        return release_for_others(node, claimed, "this node does not know the activity");
+    };
+    let (mut input, mut heartbeat) = (claimed.item.input.clone(), claimed.heartbeat.clone());
+    let mut stored = (&mut input, &mut heartbeat);
+    if let Err(error) = node.codec.decode(&mut stored).await {
+        if error.is_permanent() {
+            return WorkResult::Finished(Err(unreadable(&error)));
+        }
+        let reason = format!("this node cannot read what is stored: {error}");
+        return release_for_others(node, claimed, &reason);
+    }
+    let work = BackoffKey::Work(claimed.lease.key.clone());
+    node.missing_code.forget(&work);
+    let context = ActivityContext::new(Attempt {
+        name: claimed.item.name.clone(),
+        lease: claimed.lease.clone(),
+        number: claimed.attempt,
+        earlier_heartbeat: heartbeat,
+        cancellation: cancellation.clone(),
+        provider: Arc::clone(&node.provider),
+        limits: node.options.limits,
+    });
+    let work = CatchPanic(Some(code(context, input)));
+    let limit = retry::attempt_limit(&claimed.item, now_ms);
+    let result = tokio::select! {
+        biased;
+        () = node.ended.cancelled() => return WorkResult::HandedBack { not_before_ms: None },
+        result = work => result,
+        () = sleep_or_never(limit) => {
+            cancellation.cancel();
+            Err(retry::timeout(&claimed.item))
+        }
+    };
+    let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
+    retry::judge(claimed, result, node.now_ms())
+}
+
+/// No node will ever be able to read it.
+fn unreadable(error: &PayloadCodecError) -> Failure {
+    let message = format!("what is stored cannot be decoded: {error}");
+    Failure::new(FailureKind::PayloadCodec, message)
+}
+
+/// Another node may be able to run it, or this one later.
+fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkResult {
+    let key = claimed.lease.key.clone();
+    tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
+    let not_before_ms = node.missing_code.next(BackoffKey::Work(key), node.now_ms());
+    WorkResult::HandedBack {
+        not_before_ms: Some(not_before_ms),
+    }
+}
+
+async fn sleep_or_never(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Turns a panic of the code into a failure, also one that comes when the code is
+/// dropped.
+struct CatchPanic(Option<CodeFuture>);
+
+impl Future for CatchPanic {
+    type Output = Result<Payload, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(code) = self.0.as_mut() else {
+            return Poll::Pending;
+        };
+        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| code.as_mut().poll(cx)));
+        let result = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => result,
+            Err(panic) => Err(panicked(panic.as_ref())),
+        };
+        match self.drop_code() {
+            Ok(()) => Poll::Ready(result),
+            Err(failure) => Poll::Ready(result.and(Err(failure))),
+        }
+    }
+}
+
+impl CatchPanic {
+    fn drop_code(&mut self) -> Result<(), Failure> {
+        let code = self.0.take();
+        std::panic::catch_unwind(AssertUnwindSafe(|| drop(code)))
+            .map_err(|panic| panicked(panic.as_ref()))
+    }
+}
+
+impl Drop for CatchPanic {
+    fn drop(&mut self) {
+        if let Err(failure) = self.drop_code() {
+            tracing::error!(%failure, "an activity panicked while it was dropped");
+        }
+    }
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+    Failure::new(FailureKind::Panicked, panic_message(panic))
+}

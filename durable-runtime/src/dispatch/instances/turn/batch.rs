@@ -1,0 +1,305 @@
+//! What a turn has gathered for its commit.
+//!
+//! Invariant: it holds whole steps only, and a result that travelled in memory
+//! stays here until the commit that records it is applied.
+
+use durable_core::provider::{
+    InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NewWork, NextExecution, OutgoingMessage,
+    SourceEvent, StatusKind, TurnCommit,
+};
+use durable_core::{Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
+
+use super::HistorySummary;
+use super::created::Created;
+use crate::dispatch::instances::{Incoming, LocalResult};
+use crate::execution::LiveExecution;
+
+/// What a turn has gathered for its commit.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(super) instance: InstanceId,
+    pub(crate) events: Vec<HistoryEntry>,
+    pub(crate) next_execution: Option<NextExecution>,
+    consumed: Vec<InboxSeq>,
+    results: Vec<LocalResult>,
+    new_work: Created<QueuedWork>,
+    cancelled_work: Vec<SourceEvent>,
+    new_timers: Created<SourceEvent>,
+    cancelled_timers: Vec<SourceEvent>,
+    pub(super) new_messages: Vec<OutgoingMessage>,
+    pub(crate) update: InstanceUpdate,
+}
+
+/// A new work item, and the queue that it goes to.
+#[derive(Debug)]
+struct QueuedWork {
+    work: NewWork,
+    queue: Option<Name>,
+}
+
+/// What the store has: the current execution and its last event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    pub(crate) execution_id: ExecutionId,
+    pub(crate) last_event_id: EventId,
+}
+
+impl Batch {
+    pub(crate) fn new(instance: InstanceId) -> Self {
+        Self {
+            instance,
+            events: Vec::new(),
+            next_execution: None,
+            consumed: Vec::new(),
+            results: Vec::new(),
+            new_work: Created::none(),
+            cancelled_work: Vec::new(),
+            new_timers: Created::none(),
+            cancelled_timers: Vec::new(),
+            new_messages: Vec::new(),
+            update: InstanceUpdate::default(),
+        }
+    }
+
+    /// What was gathered so far; gathering begins anew.
+    pub(crate) fn take(&mut self) -> Self {
+        let next = Self::new(self.instance.clone());
+        std::mem::replace(self, next)
+    }
+
+    /// Whether committing it would change nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+            && self.next_execution.is_none()
+            && self.consumed.is_empty()
+            && self.results.is_empty()
+            && self.new_messages.is_empty()
+            && self.update == InstanceUpdate::default()
+    }
+
+    /// Whether the instance ends with this commit.
+    pub(crate) fn ends_instance(&self) -> bool {
+        let status = self.update.status.as_ref();
+        status.is_some_and(|status| status.kind().is_ended())
+    }
+
+    /// Whether the instance is suspended with this commit.
+    pub(crate) fn suspends_instance(&self) -> bool {
+        let status = self.update.status.as_ref();
+        status.is_some_and(|status| status.kind() == StatusKind::Suspended)
+    }
+
+    /// How much of the new work is for these queues.
+    pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
+        let queued = self.new_work.iter().map(|queued| &queued.queue);
+        queued.filter(|queue| queues.contains(queue)).count()
+    }
+
+    /// Puts what was gathered into a commit that changes nothing so far; answers with
+    /// the results that stay in memory until it is applied, too.
+    pub(crate) fn into_commit(self, empty: TurnCommit) -> (TurnCommit, Vec<LocalResult>) {
+        let finished_work = self.results.iter().map(|done| done.lease.key.source());
+        let mut turn = empty;
+        turn.events = self.events;
+        turn.next_execution = self.next_execution;
+        turn.consumed = self.consumed;
+        turn.finished_work = finished_work.collect();
+        turn.new_work = self.new_work.into_vec(|queued| queued.work);
+        turn.cancelled_work = self.cancelled_work;
+        turn.new_timers = self.new_timers.into_vec(|timer| timer);
+        turn.cancelled_timers = self.cancelled_timers;
+        turn.new_messages = self.new_messages;
+        turn.update = self.update;
+        (turn, self.results)
+    }
+
+    /// The results that travelled in memory, of a batch that is not committed.
+    pub(crate) fn into_results(self) -> Vec<LocalResult> {
+        self.results
+    }
+
+    /// A step handled this: it leaves the inbox, or its work item the queue.
+    pub(crate) fn consume(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(message) => self.consumed.push(message.seq),
+            Incoming::Unreadable(unreadable) => self.consumed.push(unreadable.delivered.seq),
+            Incoming::Result(result) => {
+                if self.results.capacity() == 0 {
+                    // Most turns have one: room for that alone.
+                    self.results.reserve_exact(1);
+                }
+                self.results.push(result);
+            }
+            Incoming::Settled(_) => {}
+        }
+    }
+
+    /// Takes over what the execution appended, and what follows from it.
+    pub(crate) fn absorb(&mut self, live: &mut LiveExecution) {
+        let execution_id = live.execution.execution_id();
+        let entries = live.execution.take_appended();
+        for entry in &entries {
+            self.follow(live, entry);
+        }
+        let events = match &mut self.next_execution {
+            Some(next) if next.execution_id == execution_id => &mut next.events,
+            _ => &mut self.events,
+        };
+        match events.is_empty() {
+            true => *events = entries,
+            false => events.extend(entries),
+        }
+    }
+
+    /// What the store and other instances must do for one event.
+    fn follow(&mut self, live: &mut LiveExecution, entry: &HistoryEntry) {
+        let source = SourceEvent::new(live.execution.execution_id(), entry.event_id());
+        let child = live.execution.note_child(&entry.event);
+        let command = live.open.note(&entry.event);
+        if let Some(command) = command {
+            let (event, kind) = (entry.event_id(), entry.event.kind().name());
+            tracing::debug!(%event, %command, kind, "recorded");
+        }
+        match &entry.event {
+            Event::OrchestrationStarted { name, version, .. } => {
+                self.update.running = Some((name.clone(), version.clone()));
+                self.update.status = Some(InstanceStatus::Running);
+            }
+            Event::ActivityScheduled { options, .. } => {
+                let number = command.map_or(0, |command| command.number);
+                let queued = QueuedWork {
+                    work: NewWork::new(source, number),
+                    queue: options.queue.clone(),
+                };
+                self.new_work.create(source, queued);
+            }
+            Event::TimerCreated { .. } => self.new_timers.create(source, source),
+            Event::ActivityCancelRequested {
+                source_event_id, ..
+            } => self.cancel_work(SourceEvent::new(source.execution_id, *source_event_id)),
+            Event::TimerCancelled {
+                source_event_id, ..
+            } => self.cancel_timer(SourceEvent::new(source.execution_id, *source_event_id)),
+            Event::SubOrchestrationCancelRequested { .. } => {
+                if let Some(child) = child {
+                    let reason = "its parent no longer waits for it".into();
+                    self.send(source, &child, MessageBody::Cancel { reason });
+                }
+            }
+            Event::CustomStatusSet { status, .. } => {
+                self.update.custom_status = Some(status.clone());
+            }
+            event if event.is_terminal() => self.end(live, source, event),
+            event => self.tell_others(source, event),
+        }
+    }
+
+    /// The execution ends: nothing of it is left behind, and if the instance ends
+    /// with it, its parent gets the result.
+    fn end(&mut self, live: &mut LiveExecution, source: SourceEvent, terminal: &Event) {
+        for event_id in live.open.take_activities() {
+            self.cancel_work(SourceEvent::new(source.execution_id, event_id));
+        }
+        for event_id in live.open.take_timers() {
+            self.cancel_timer(SourceEvent::new(source.execution_id, event_id));
+        }
+        self.give_up(source, live.execution.take_children());
+        let Some((status, result)) = status_after(terminal) else {
+            return;
+        };
+        self.update.status = Some(status);
+        let identity = live.execution.identity();
+        let parent = identity.and_then(|identity| identity.parent.clone());
+        self.answer(source, parent, result);
+    }
+
+    /// Ends the instance from outside, after what the whole steps gathered.
+    pub(crate) fn impose_end(
+        &mut self,
+        tail: Tail,
+        mut summary: HistorySummary,
+        failure: Failure,
+        now_ms: u64,
+    ) {
+        let (execution_id, before, entries) = match &mut self.next_execution {
+            Some(next) => {
+                summary = HistorySummary::default();
+                (next.execution_id, EventId::UNASSIGNED, &mut next.events)
+            }
+            None => (tail.execution_id, tail.last_event_id, &mut self.events),
+        };
+        entries.iter().for_each(|entry| summary.note(entry));
+        let mut event_id = entries.last().map_or(before, HistoryEntry::event_id);
+        if !summary.has_ended {
+            event_id = event_id.next();
+            entries.push(HistoryEntry {
+                recorded_at_ms: now_ms.max(summary.last_recorded_ms),
+                event: Event::OrchestrationTerminated {
+                    event_id,
+                    failure: failure.clone(),
+                },
+            });
+        }
+        let source = SourceEvent::new(execution_id, event_id);
+        self.give_up(source, summary.children);
+        self.answer(source, summary.parent, Err(failure.clone()));
+        self.update.status = Some(InstanceStatus::Terminated { failure });
+    }
+
+    /// Work that was scheduled in this very turn is not even created.
+    fn cancel_work(&mut self, source: SourceEvent) {
+        if !self.new_work.withdraw(source) {
+            self.cancelled_work.push(source);
+        }
+    }
+
+    /// A timer that was set in this very turn is not even created.
+    fn cancel_timer(&mut self, source: SourceEvent) {
+        if !self.new_timers.withdraw(source) {
+            self.cancelled_timers.push(source);
+        }
+    }
+}
+
+impl Tail {
+    /// What the store has after this commit.
+    pub(crate) fn after(self, turn: &TurnCommit) -> Self {
+        let last = |events: &[HistoryEntry]| events.last().map(HistoryEntry::event_id);
+        match &turn.next_execution {
+            Some(next) => Self {
+                execution_id: next.execution_id,
+                last_event_id: last(&next.events).unwrap_or(EventId::UNASSIGNED),
+            },
+            None => Self {
+                last_event_id: last(&turn.events).unwrap_or(self.last_event_id),
+                ..self
+            },
+        }
+    }
+}
+
+/// Where the instance stands after a terminal event, and its result; `None` if it
+/// goes on in a new execution.
+fn status_after(terminal: &Event) -> Option<(InstanceStatus, Result<Payload, Failure>)> {
+    Some(match terminal.clone() {
+        Event::OrchestrationCompleted { output, .. } => (
+            InstanceStatus::Completed {
+                output: output.clone(),
+            },
+            Ok(output),
+        ),
+        Event::OrchestrationFailed { failure, .. } => (
+            InstanceStatus::Failed {
+                failure: failure.clone(),
+            },
+            Err(failure),
+        ),
+        Event::OrchestrationTerminated { failure, .. } => (
+            InstanceStatus::Terminated {
+                failure: failure.clone(),
+            },
+            Err(failure),
+        ),
+        _ => return None,
+    })
+}

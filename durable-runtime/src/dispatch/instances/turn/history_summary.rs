@@ -1,0 +1,47 @@
+//! What a history says without its code being run: enough to end an instance whose
+//! code cannot run, or must not.
+
+use std::collections::BTreeMap;
+
+use durable_core::{Event, EventId, HistoryEntry, InstanceId, Parent};
+
+/// The part of a history that outlives its code.
+#[derive(Debug, Default)]
+pub(crate) struct HistorySummary {
+    /// The instance that waits for the result.
+    pub(crate) parent: Option<Parent>,
+    /// Children whose results have not come.
+    pub(crate) children: BTreeMap<EventId, InstanceId>,
+    /// The time of the last entry.
+    pub(crate) last_recorded_ms: u64,
+    /// Whether the last event is a terminal one.
+    pub(crate) has_ended: bool,
+}
+
+impl HistorySummary {
+    pub(crate) fn note(&mut self, entry: &HistoryEntry) {
+        self.last_recorded_ms = entry.recorded_at_ms;
+        self.has_ended = entry.event.is_terminal();
+        match &entry.event {
+            Event::OrchestrationStarted { parent, .. } => self.parent.clone_from(parent),
+            Event::SubOrchestrationScheduled {
+                event_id, instance, ..
+            } => {
+                self.children.insert(*event_id, instance.clone());
+            }
+            Event::SubOrchestrationCompleted {
+                source_event_id, ..
+            }
+            | Event::SubOrchestrationFailed {
+                source_event_id, ..
+            }
+            | Event::SubOrchestrationCancelRequested {
+                source_event_id, ..
+            } => {
+                self.children.remove(source_event_id);
+            }
+            event if event.is_terminal() => self.children.clear(),
+            _ => {}
+        }
+    }
+}

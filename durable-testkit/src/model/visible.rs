@@ -1,0 +1,81 @@
+//! Everything that can be read from a provider, to be compared after every call.
+
+use durable_core::provider::{
+    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, PoisonedWork, Provider,
+    ProviderError,
+};
+use durable_core::{EventId, HistoryEntry, InstanceId};
+
+use super::script::ScriptInstance;
+use crate::conformance::StoreClock;
+
+/// What a client sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct VisibleState {
+    /// The store's time, if the script moves its clock.
+    now_ms: Option<u64>,
+    listed: Vec<InstanceId>,
+    instances: Vec<ObservedInstance>,
+    poisoned: Vec<PoisonedWork>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ObservedInstance {
+    record: Option<InstanceRecord>,
+    executions: Vec<ExecutionRecord>,
+    histories: Vec<Vec<HistoryEntry>>,
+    inbox: Vec<Message>,
+}
+
+impl VisibleState {
+    pub(super) async fn read(
+        provider: &dyn Provider,
+        clock: StoreClock,
+    ) -> Result<Self, ProviderError> {
+        let all = InstanceFilter::all();
+        let page = provider.instances(&all, None, 1_000).await?;
+        let listed = page.instances.into_iter().map(|record| record.instance);
+        let mut instances = Vec::new();
+        for instance in ScriptInstance::ALL {
+            instances.push(ObservedInstance::read(provider, &instance.id(), clock).await?);
+        }
+        Ok(Self {
+            now_ms: clock.is_virtual().then(|| provider.now_ms()),
+            listed: listed.collect(),
+            instances,
+            poisoned: provider.poisoned(None, 10_000).await?.work,
+        })
+    }
+}
+
+impl ObservedInstance {
+    async fn read(
+        provider: &dyn Provider,
+        id: &InstanceId,
+        clock: StoreClock,
+    ) -> Result<Self, ProviderError> {
+        let mut record = provider.instance(id).await?;
+        if let (Some(record), false) = (&mut record, clock.is_virtual()) {
+            // The clocks of two stores differ.
+            (record.created_at_ms, record.updated_at_ms) = (0, 0);
+        }
+        let executions = provider.executions(id).await?;
+        let mut histories = Vec::new();
+        for execution in &executions {
+            let from = EventId::UNASSIGNED;
+            let page = provider
+                .history(id, execution.execution_id, from, 10_000)
+                .await?;
+            histories.push(page.entries);
+        }
+        // Places are the store's own.
+        let page = provider.inbox(id, InboxSeq::default(), 10_000).await?;
+        let inbox = page.messages.into_iter().map(|given| given.message);
+        Ok(Self {
+            record,
+            executions,
+            histories,
+            inbox: inbox.collect(),
+        })
+    }
+}
