@@ -79,7 +79,9 @@ pub use cursor::{
     Advance, AppendedEntry, Cursor, CursorError, Delivery, DropReason, Grant, LeftOpen, OpKey,
     OpPoll, Outcome,
 };
-pub use event::{Carried, Effect, Event, EventClass, EventKind, Parent, UnreadEvent};
+pub use event::{
+    Carried, Effect, Event, EventClass, EventKind, InstanceStart, Parent, UnreadEvent,
+};
 pub use failure::{Failure, FailureKind};
 pub use history::{History, HistoryEntry};
 pub use id::{

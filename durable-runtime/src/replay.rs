@@ -240,9 +240,10 @@ impl Replayer {
                 });
             }
         };
+        let appended = execution.take_appended().into_iter();
         Ok(Replayed {
             consumed: entries.len(),
-            appended: execution.take_appended(),
+            appended: appended.map(|appended| appended.entry).collect(),
             rest,
         })
     }

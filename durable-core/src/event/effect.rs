@@ -50,16 +50,7 @@ pub enum Effect<'a> {
         event_id: EventId,
     },
     /// A child is to be started. Its parent waits for its result.
-    StartChild {
-        /// The orchestration.
-        name: &'a Name,
-        /// The version; `None` is the newest.
-        version: Option<&'a Version>,
-        /// The child's id.
-        instance: &'a InstanceId,
-        /// What to start it with.
-        input: &'a Payload,
-    },
+    StartChild(InstanceStart<'a>),
     /// The code no longer waits for a child.
     CancelChild {
         /// Its `SubOrchestrationScheduled`.
@@ -68,16 +59,7 @@ pub enum Effect<'a> {
         instance: &'a InstanceId,
     },
     /// An instance is to be started that no parent waits for.
-    StartDetached {
-        /// The orchestration.
-        name: &'a Name,
-        /// The version; `None` is the newest.
-        version: Option<&'a Version>,
-        /// Its id.
-        instance: &'a InstanceId,
-        /// What to start it with.
-        input: &'a Payload,
-    },
+    StartDetached(InstanceStart<'a>),
     /// An event is to be raised at another instance.
     RaiseEvent {
         /// The instance.
@@ -118,6 +100,20 @@ pub enum Effect<'a> {
     },
 }
 
+/// An instance that is to be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstanceStart<'a> {
+    /// The orchestration.
+    pub name: &'a Name,
+    /// The version; `None` is the newest.
+    pub version: Option<&'a Version>,
+    /// The id of the instance.
+    pub instance: &'a InstanceId,
+    /// What to start it with.
+    pub input: &'a Payload,
+}
+
 impl Event {
     /// What the event asks of the world, once it is recorded. A cancellation does not say
     /// which child it is for, so that is an argument.
@@ -153,12 +149,12 @@ impl Event {
                 instance,
                 input,
                 ..
-            } => Effect::StartChild {
+            } => Effect::StartChild(InstanceStart {
                 name,
                 version: version.as_ref(),
                 instance,
                 input,
-            },
+            }),
             Self::SubOrchestrationCancelRequested {
                 source_event_id, ..
             } => match cancelled_child {
@@ -174,12 +170,12 @@ impl Event {
                 instance,
                 input,
                 ..
-            } => Effect::StartDetached {
+            } => Effect::StartDetached(InstanceStart {
                 name,
                 version: version.as_ref(),
                 instance,
                 input,
-            },
+            }),
             Self::ExternalEventSent {
                 target, name, data, ..
             } => Effect::RaiseEvent { target, name, data },

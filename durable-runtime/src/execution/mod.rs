@@ -14,14 +14,13 @@ mod shared;
 mod silence;
 mod waker;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::Waker;
 
 use durable_core::{
-    Advance, Carried, Cursor, Delivery, Event, EventId, ExecutionId, HistoryEntry, InstanceId,
-    Name, Parent, Payload, Version,
+    Advance, AppendedEntry, Carried, Cursor, Delivery, Event, EventId, ExecutionId, HistoryEntry,
+    InstanceId, LeftOpen, Name, Parent, Payload, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -48,8 +47,6 @@ pub(crate) struct Execution {
     root: Option<Unconstrained<CodeFuture>>,
     waker: Arc<RootWaker>,
     identity: Option<Identity>,
-    /// Open children by scheduling event: they are cancelled when they are given up.
-    children: BTreeMap<EventId, InstanceId>,
     /// An operation that waits for the go-ahead to execute.
     permitted: Option<Waker>,
     /// How the code asked to go on in a new execution.
@@ -113,7 +110,6 @@ impl Execution {
             root: None,
             waker,
             identity: None,
-            children: BTreeMap::new(),
             permitted: None,
             continuing: None,
             continued: None,
@@ -158,7 +154,6 @@ impl Execution {
 
     /// Adds a recorded entry to what is to be replayed.
     pub(crate) fn feed(&mut self, entry: HistoryEntry) -> Result<(), ExecutionFault> {
-        self.note_child(&entry.event);
         Ok(self.shared.lock().cursor.feed(entry)?)
     }
 
@@ -258,9 +253,13 @@ impl Execution {
     }
 
     /// What is to be stored since the last call.
-    pub(crate) fn take_appended(&mut self) -> Vec<HistoryEntry> {
-        let appended = self.shared.lock().cursor.take_appended().into_iter();
-        appended.map(|appended| appended.entry).collect()
+    pub(crate) fn take_appended(&mut self) -> Vec<AppendedEntry> {
+        self.shared.lock().cursor.take_appended()
+    }
+
+    /// What was still open when the execution ended.
+    pub(crate) fn take_left_open(&mut self) -> Vec<LeftOpen> {
+        self.shared.lock().cursor.take_left_open()
     }
 
     /// The start of the next execution, if this one ended by continuing as new.
@@ -278,34 +277,6 @@ impl Execution {
             parent: identity.parent,
             carried: carried.map_or_else(Carried::default, |carried| *carried),
         })
-    }
-
-    /// Keeps track of open children; answers with the child that an event is
-    /// about.
-    pub(crate) fn note_child(&mut self, event: &Event) -> Option<InstanceId> {
-        match event {
-            Event::SubOrchestrationScheduled {
-                event_id, instance, ..
-            } => {
-                self.children.insert(*event_id, instance.clone());
-                Some(instance.clone())
-            }
-            Event::SubOrchestrationCompleted {
-                source_event_id, ..
-            }
-            | Event::SubOrchestrationFailed {
-                source_event_id, ..
-            }
-            | Event::SubOrchestrationCancelRequested {
-                source_event_id, ..
-            } => self.children.remove(source_event_id),
-            _ => None,
-        }
-    }
-
-    /// The children whose results have not come.
-    pub(crate) fn take_children(&mut self) -> Vec<(EventId, InstanceId)> {
-        std::mem::take(&mut self.children).into_iter().collect()
     }
 }
 

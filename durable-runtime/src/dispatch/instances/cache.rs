@@ -63,6 +63,6 @@ mod tests {
     #[test]
     fn a_cached_execution_is_small_since_there_are_thousands_of_them() {
         let bytes = size_of::<LiveExecution>() + size_of::<Shared>() + size_of::<RootWaker>();
-        assert!(bytes <= 1_280, "{bytes} bytes");
+        assert!(bytes <= 1_152, "{bytes} bytes");
     }
 }

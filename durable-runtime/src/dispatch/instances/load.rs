@@ -155,7 +155,6 @@ pub(super) async fn replay(
                         break;
                     }
                     after = entry.event_id();
-                    live.open.note(&entry.event);
                     live.execution.feed(entry)?;
                 }
             }

@@ -4,10 +4,13 @@
 //! stays here until the commit that records it is applied.
 
 use durable_core::provider::{
-    InboxSeq, InstanceStatus, InstanceUpdate, MessageBody, NewWork, NextExecution, OutgoingMessage,
-    SourceEvent, StatusKind, TurnCommit,
+    InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution, OutgoingMessage, SourceEvent,
+    StatusKind, TurnCommit,
 };
-use durable_core::{Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
+use durable_core::{
+    AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
+    LeftOpen, Name, Payload,
+};
 
 use super::HistorySummary;
 use super::created::Created;
@@ -137,80 +140,102 @@ impl Batch {
     /// Takes over what the execution appended, and what follows from it.
     pub(crate) fn absorb(&mut self, live: &mut LiveExecution) {
         let execution_id = live.execution.execution_id();
-        let entries = live.execution.take_appended();
-        for entry in &entries {
-            self.follow(live, entry);
+        let appended = live.execution.take_appended();
+        for appended in &appended {
+            self.follow(live, appended);
         }
         let events = match &mut self.next_execution {
             Some(next) if next.execution_id == execution_id => &mut next.events,
             _ => &mut self.events,
         };
-        match events.is_empty() {
-            true => *events = entries,
-            false => events.extend(entries),
-        }
+        events.extend(appended.into_iter().map(|appended| appended.entry));
     }
 
     /// What the store and other instances must do for one event.
-    fn follow(&mut self, live: &mut LiveExecution, entry: &HistoryEntry) {
-        let source = SourceEvent::new(live.execution.execution_id(), entry.event_id());
-        let child = live.execution.note_child(&entry.event);
-        let command = live.open.note(&entry.event);
-        if let Some(command) = command {
-            let (event, kind) = (entry.event_id(), entry.event.kind().name());
-            tracing::debug!(%event, %command, kind, "recorded");
+    fn follow(&mut self, live: &mut LiveExecution, appended: &AppendedEntry) {
+        let (event_id, command_id) = (appended.entry.event_id(), appended.command_id);
+        let execution_id = live.execution.execution_id();
+        let source = SourceEvent::new(execution_id, event_id);
+        if let Some(command) = command_id {
+            let kind = appended.entry.event.kind().name();
+            tracing::debug!(event = %event_id, %command, kind, "recorded");
         }
-        match &entry.event {
-            Event::OrchestrationStarted { name, version, .. } => {
+        match appended.effect() {
+            Effect::None => {}
+            Effect::Begin { name, version } => {
                 self.update.running = Some((name.clone(), version.clone()));
                 self.update.status = Some(InstanceStatus::Running);
             }
-            Event::ActivityScheduled { options, .. } => {
-                let number = command.map_or(0, |command| command.number);
+            Effect::RunActivity { options, .. } => {
+                let number = command_id.map_or(0, |command| command.number);
                 let queued = QueuedWork {
                     work: NewWork::new(source, number),
                     queue: options.queue.clone(),
                 };
                 self.new_work.create(source, queued);
             }
-            Event::TimerCreated { .. } => self.new_timers.create(source, source),
-            Event::ActivityCancelRequested {
-                source_event_id, ..
-            } => self.cancel_work(SourceEvent::new(source.execution_id, *source_event_id)),
-            Event::TimerCancelled {
-                source_event_id, ..
-            } => self.cancel_timer(SourceEvent::new(source.execution_id, *source_event_id)),
-            Event::SubOrchestrationCancelRequested { .. } => {
-                if let Some(child) = child {
-                    let reason = "its parent no longer waits for it".into();
-                    self.send(source, &child, MessageBody::Cancel { reason });
-                }
+            Effect::CancelActivity { event_id } => {
+                self.cancel_work(SourceEvent::new(execution_id, event_id));
             }
-            Event::CustomStatusSet { status, .. } => {
+            Effect::SetTimer { .. } => self.new_timers.create(source, source),
+            Effect::CancelTimer { event_id } => {
+                self.cancel_timer(SourceEvent::new(execution_id, event_id));
+            }
+            Effect::StartChild(start) => self.start_child(source, start),
+            Effect::CancelChild { instance, .. } => self.cancel_child(source, instance),
+            Effect::StartDetached(start) => self.start_detached(source, start),
+            Effect::RaiseEvent { target, name, data } => self.raise(source, target, name, data),
+            Effect::SettlePromise { target, resolution } => {
+                self.settle_promise(source, target, resolution);
+            }
+            Effect::SetCustomStatus { status } => {
                 self.update.custom_status = Some(status.clone());
             }
-            event if event.is_terminal() => self.end(live, source, event),
-            event => self.tell_others(source, event),
+            Effect::ContinueAsNew => self.clean_up(live, source),
+            Effect::Complete { output } => {
+                let output = output.clone();
+                self.end(live, source, InstanceStatus::Completed { output });
+            }
+            Effect::Fail { failure } => {
+                let failure = failure.clone();
+                self.end(live, source, InstanceStatus::Failed { failure });
+            }
+            Effect::Terminate { failure } => {
+                let failure = failure.clone();
+                self.end(live, source, InstanceStatus::Terminated { failure });
+            }
         }
     }
 
-    /// The execution ends: nothing of it is left behind, and if the instance ends
-    /// with it, its parent gets the result.
-    fn end(&mut self, live: &mut LiveExecution, source: SourceEvent, terminal: &Event) {
-        for event_id in live.open.take_activities() {
-            self.cancel_work(SourceEvent::new(source.execution_id, event_id));
-        }
-        for event_id in live.open.take_timers() {
-            self.cancel_timer(SourceEvent::new(source.execution_id, event_id));
-        }
-        self.give_up(source, live.execution.take_children());
-        let Some((status, result)) = status_after(terminal) else {
-            return;
-        };
-        self.update.status = Some(status);
+    /// The instance ends with its execution: its parent gets the result.
+    fn end(&mut self, live: &mut LiveExecution, source: SourceEvent, status: InstanceStatus) {
+        self.clean_up(live, source);
         let identity = live.execution.identity();
-        let parent = identity.and_then(|identity| identity.parent.clone());
-        self.answer(source, parent, result);
+        let parent = identity.and_then(|identity| identity.parent.as_ref());
+        if let Some(parent) = parent
+            && let Some(result) = result_of(&status)
+        {
+            self.answer(source, parent, result);
+        }
+        self.update.status = Some(status);
+    }
+
+    /// The execution ends: nothing that it left open stays behind.
+    fn clean_up(&mut self, live: &mut LiveExecution, source: SourceEvent) {
+        let execution_id = source.execution_id;
+        for open in live.execution.take_left_open() {
+            match open {
+                LeftOpen::Activity { event_id } => {
+                    self.cancel_work(SourceEvent::new(execution_id, event_id));
+                }
+                LeftOpen::Timer { event_id } => {
+                    self.cancel_timer(SourceEvent::new(execution_id, event_id));
+                }
+                LeftOpen::Child { event_id, instance } => {
+                    self.give_up(source, event_id, &instance);
+                }
+            }
+        }
     }
 
     /// Ends the instance from outside, after what the whole steps gathered.
@@ -241,8 +266,12 @@ impl Batch {
             });
         }
         let source = SourceEvent::new(execution_id, event_id);
-        self.give_up(source, summary.children);
-        self.answer(source, summary.parent, Err(failure.clone()));
+        for (scheduled, child) in summary.children {
+            self.give_up(source, scheduled, &child);
+        }
+        if let Some(parent) = &summary.parent {
+            self.answer(source, parent, Err(failure.clone()));
+        }
         self.update.status = Some(InstanceStatus::Terminated { failure });
     }
 
@@ -278,28 +307,15 @@ impl Tail {
     }
 }
 
-/// Where the instance stands after a terminal event, and its result; `None` if it
-/// goes on in a new execution.
-fn status_after(terminal: &Event) -> Option<(InstanceStatus, Result<Payload, Failure>)> {
-    Some(match terminal.clone() {
-        Event::OrchestrationCompleted { output, .. } => (
-            InstanceStatus::Completed {
-                output: output.clone(),
-            },
-            Ok(output),
-        ),
-        Event::OrchestrationFailed { failure, .. } => (
-            InstanceStatus::Failed {
-                failure: failure.clone(),
-            },
-            Err(failure),
-        ),
-        Event::OrchestrationTerminated { failure, .. } => (
-            InstanceStatus::Terminated {
-                failure: failure.clone(),
-            },
-            Err(failure),
-        ),
-        _ => return None,
-    })
+/// What the parent of an instance that ended is told.
+fn result_of(status: &InstanceStatus) -> Option<Result<Payload, Failure>> {
+    match status {
+        InstanceStatus::Completed { output } => Some(Ok(output.clone())),
+        InstanceStatus::Failed { failure } | InstanceStatus::Terminated { failure } => {
+            Some(Err(failure.clone()))
+        }
+        InstanceStatus::Pending | InstanceStatus::Running | InstanceStatus::Suspended { .. } => {
+            None
+        }
+    }
 }

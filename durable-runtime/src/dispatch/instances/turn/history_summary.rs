@@ -29,19 +29,13 @@ impl HistorySummary {
             } => {
                 self.children.insert(*event_id, instance.clone());
             }
-            Event::SubOrchestrationCompleted {
-                source_event_id, ..
-            }
-            | Event::SubOrchestrationFailed {
-                source_event_id, ..
-            }
-            | Event::SubOrchestrationCancelRequested {
-                source_event_id, ..
-            } => {
-                self.children.remove(source_event_id);
-            }
             event if event.is_terminal() => self.children.clear(),
-            _ => {}
+            // A completion or a cancellation: of a child, or of something that is none.
+            event => {
+                if let Some(source) = event.source_event_id() {
+                    self.children.remove(&source);
+                }
+            }
         }
     }
 }

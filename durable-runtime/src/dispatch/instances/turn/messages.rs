@@ -2,89 +2,85 @@
 //! that it is sent for, so that it is the same whenever the turn is run.
 
 use durable_core::provider::{Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance};
-use durable_core::{Event, EventId, Failure, FailureKind, InstanceId, MessageId, Parent, Payload};
+use durable_core::{
+    EventId, Failure, FailureKind, InstanceId, InstanceStart, MessageId, Name, Parent, Payload,
+    PromiseToken,
+};
 
 use super::Batch;
 
 impl Batch {
-    /// Events that are messages to other instances.
-    pub(super) fn tell_others(&mut self, source: SourceEvent, event: &Event) {
-        match event {
-            Event::SubOrchestrationScheduled {
-                name,
-                version,
-                instance: child,
-                input,
-                ..
-            } => {
-                let mut start = StartInstance::new(name.clone(), input.clone());
-                start.version.clone_from(version);
-                start.parent = Some(Parent {
-                    instance: self.instance.clone(),
-                    execution_id: source.execution_id,
-                    event_id: source.event_id,
-                });
-                self.send(source, child, MessageBody::Start(start));
-            }
-            Event::OrchestrationChained {
-                name,
-                version,
-                instance: started,
-                input,
-                ..
-            } => {
-                let mut start = StartInstance::new(name.clone(), input.clone());
-                start.version.clone_from(version);
-                self.send(source, started, MessageBody::Start(start));
-            }
-            Event::ExternalEventSent {
-                target, name, data, ..
-            } => {
-                let body = MessageBody::ExternalRaised {
-                    name: name.clone(),
-                    data: data.clone(),
-                };
-                self.send(source, target, body);
-            }
-            Event::PromiseResolutionSent {
-                target, resolution, ..
-            } => {
-                let body = MessageBody::PromiseSettled {
-                    execution_id: target.execution_id,
-                    number: target.number,
-                    resolution: resolution.clone(),
-                };
-                self.send(source, &target.instance, body);
-            }
-            _ => {}
-        }
+    /// Starts a child of this instance.
+    pub(super) fn start_child(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
+        let parent = Parent {
+            instance: self.instance.clone(),
+            execution_id: source.execution_id,
+            event_id: source.event_id,
+        };
+        self.start(source, start, Some(parent));
     }
 
-    /// Asks children to stop whose parent has ended.
-    pub(super) fn give_up(
+    /// Starts an instance that has no parent.
+    pub(super) fn start_detached(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
+        self.start(source, start, None);
+    }
+
+    fn start(&mut self, source: SourceEvent, start: InstanceStart<'_>, parent: Option<Parent>) {
+        let mut body = StartInstance::new(start.name.clone(), start.input.clone());
+        body.version = start.version.cloned();
+        body.parent = parent;
+        self.send(source, start.instance, MessageBody::Start(body));
+    }
+
+    /// Asks a child to stop that the code no longer waits for.
+    pub(super) fn cancel_child(&mut self, source: SourceEvent, child: &InstanceId) {
+        let reason = "its parent no longer waits for it".into();
+        self.send(source, child, MessageBody::Cancel { reason });
+    }
+
+    /// Raises an event at another instance.
+    pub(super) fn raise(
         &mut self,
         source: SourceEvent,
-        children: impl IntoIterator<Item = (EventId, InstanceId)>,
+        target: &InstanceId,
+        name: &Name,
+        data: &Payload,
     ) {
-        for (scheduled, child) in children {
-            let body = MessageBody::Cancel {
-                reason: "its parent has ended".into(),
-            };
-            let id = format!("{}/{scheduled}", self.message_id(source));
-            self.push_message(&child, id, body);
-        }
+        let (name, data) = (name.clone(), data.clone());
+        self.send(source, target, MessageBody::ExternalRaised { name, data });
+    }
+
+    /// Resolves or rejects a promise of another instance.
+    pub(super) fn settle_promise(
+        &mut self,
+        source: SourceEvent,
+        target: &PromiseToken,
+        resolution: &Result<Payload, Failure>,
+    ) {
+        let body = MessageBody::PromiseSettled {
+            execution_id: target.execution_id,
+            number: target.number,
+            resolution: resolution.clone(),
+        };
+        self.send(source, &target.instance, body);
+    }
+
+    /// Asks the child that this event scheduled to stop: its parent has ended.
+    pub(super) fn give_up(&mut self, source: SourceEvent, scheduled: EventId, child: &InstanceId) {
+        let body = MessageBody::Cancel {
+            reason: "its parent has ended".into(),
+        };
+        let id = format!("{}/{scheduled}", self.message_id(source));
+        self.push_message(child, id, body);
     }
 
     /// Gives the result of the instance to its parent.
     pub(super) fn answer(
         &mut self,
         source: SourceEvent,
-        parent: Option<Parent>,
+        parent: &Parent,
         result: Result<Payload, Failure>,
     ) {
-        let Some(parent) = parent else {
-            return;
-        };
         let body = MessageBody::SubOrchestrationFinished {
             execution_id: parent.execution_id,
             source_event_id: parent.event_id,
@@ -116,7 +112,7 @@ impl Batch {
 
     /// Sends a message to another instance; the id follows from the event, so that it
     /// is the same whenever the turn is run.
-    pub(super) fn send(&mut self, source: SourceEvent, target: &InstanceId, body: MessageBody) {
+    fn send(&mut self, source: SourceEvent, target: &InstanceId, body: MessageBody) {
         let id = self.message_id(source);
         self.push_message(target, id, body);
     }
