@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Something came in: whoever only listens may have been given up since.
+    /// Something came in: the code may have given up listening since.
     fn doubt_listeners(&mut self) {
         for operation in &mut self.operations {
             if operation.is_open()

@@ -111,7 +111,7 @@ fn kill_a_child(file: &Path, run: u64, moment: &Moment, acknowledged: &mut Ackno
     std::thread::sleep(moment.pause);
     child.kill().unwrap();
     rest.extend(lines.map_while(Result::ok));
-    // The last line may be torn: it was not finished, so nobody was told.
+    // The last line may be torn: it was not finished, so no caller was told.
     if rest.last().is_some_and(|line| !line.ends_with('.')) {
         rest.pop();
     }

@@ -117,7 +117,7 @@ impl Disk {
 
 /// Starts an instance; answers in which execution.
 async fn start(provider: &SqliteProvider, id: &str) -> Result<ExecutionId, ProviderError> {
-    let start = StartInstance::new("nobody-runs-it".into(), "1".into());
+    let start = StartInstance::new("not-registered".into(), "1".into());
     let message = Message::new(format!("start-{id}").into(), MessageBody::Start(start));
     let outcome = provider.start(&id.into(), message, IdReuse::Refuse).await?;
     match outcome {

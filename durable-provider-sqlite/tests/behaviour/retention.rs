@@ -103,7 +103,7 @@ async fn a_purge_gives_room_back() {
 }
 
 #[tokio::test]
-async fn the_log_stays_in_bounds_while_somebody_reads_all_the_time() {
+async fn the_log_stays_in_bounds_while_a_connection_reads_all_the_time() {
     let place = Place::new();
     let options = SqliteOptions::default().checkpoint_pages(50);
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();

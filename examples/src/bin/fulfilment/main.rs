@@ -148,7 +148,7 @@ async fn approve_when_asked(
         })
         .await?;
     tokio::time::sleep(Duration::from_millis(400)).await;
-    screen.say("somebody raises the event `approval`");
+    screen.say("a client raises the event `approval`");
     order.raise(APPROVAL, &true).await?;
     Ok(())
 }
