@@ -104,7 +104,7 @@ struct Walk<'a> {
     by_event: BTreeMap<EventId, usize>,
     /// Subscriptions that wait, by the name of the event.
     waiting: BTreeMap<Name, VecDeque<usize>>,
-    /// Events that came before anybody listened, by name.
+    /// Events that came before the code listened, by name.
     unread: BTreeMap<Name, VecDeque<EventId>>,
 }
 

@@ -1,5 +1,5 @@
-//! Stores in SQLite files. Opening one takes no session and holds nothing, so nodes
-//! that use the file do not notice.
+//! Stores in SQLite files. Opening one opens no session and takes no lease, so it does
+//! not disturb nodes that use the file.
 
 use std::path::{Path, PathBuf};
 

@@ -41,7 +41,7 @@ async fn an_instance_that_is_not_there_is_named() {
             "{arguments:?}: {told}"
         );
         assert!(
-            told.contains("hint: `durable list` shows which there are"),
+            told.contains("hint: `durable list` shows the instances of the store"),
             "{told}"
         );
         let ran = place.durable(&[&["--json"], *arguments].concat());
@@ -169,7 +169,7 @@ async fn what_an_instance_cannot_do_is_told() {
         (&["cancel"], "no instance is named", "--status suspended"),
         (
             &["resume", "waits-1", "--prefix", "w"],
-            "named and described at once",
+            "both named and selected by options",
             "name them",
         ),
         (&["start", "quick", ""], "is empty", ""),

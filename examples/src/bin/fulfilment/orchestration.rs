@@ -65,7 +65,10 @@ async fn ship(ctx: &OrchestrationContext, order: &Order) -> Result<String, Failu
     };
     ctx.set_custom_status("approved")?;
     if !is_approved {
-        return Err(Failure::application("not_approved", "the order was not approved"));
+        return Err(Failure::application(
+            "not_approved",
+            "the order was not approved",
+        ));
     }
     let twice = RetryPolicy {
         max_attempts: 2,
