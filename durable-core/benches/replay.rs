@@ -167,7 +167,10 @@ impl Recorded {
         }
         finish(&mut cursor)?;
         let entries = cursor.take_appended();
-        let bytes: Result<_, _> = entries.iter().map(encode_entry).collect();
+        let bytes: Result<_, _> = entries
+            .iter()
+            .map(|appended| encode_entry(&appended.entry))
+            .collect();
         Ok(Self {
             shape,
             requests: (0..activities).map(request).collect(),

@@ -76,7 +76,8 @@ pub use codec::{
 pub use command::{Command, Ending, OneWayCommand};
 pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
-    Advance, Cursor, CursorError, Delivery, DropReason, Grant, OpKey, OpPoll, Outcome,
+    Advance, AppendedEntry, Cursor, CursorError, Delivery, DropReason, Grant, LeftOpen, OpKey,
+    OpPoll, Outcome,
 };
 pub use event::{Carried, Effect, Event, EventClass, EventKind, Parent, UnreadEvent};
 pub use failure::{Failure, FailureKind};

@@ -1,12 +1,12 @@
 //! What is made from the table of events: the texts that a payload codec changes, the
-//! line for people, the command that is recorded, the effect.
+//! line for people, the command that is recorded.
 #![cfg(test)]
 
 mod support;
 
 use std::collections::BTreeMap;
 
-use durable_core::{Effect, Event, EventClass, EventId, EventKind, VisitPayloads};
+use durable_core::{Event, EventClass, EventId, EventKind, VisitPayloads};
 use proptest::prelude::*;
 
 use support::samples::samples;
@@ -155,43 +155,6 @@ fn only_outputs_are_commands_and_cancellations_are_none() {
         let is_command = kind.class() == EventClass::Output && kind.source_kind().is_none();
         assert_eq!(kind.command_kind().is_some(), is_command, "{kind}");
     }
-}
-
-#[test]
-fn exactly_the_kinds_without_an_effect_have_none() {
-    let mut without: Vec<EventKind> = samples()
-        .into_iter()
-        .filter(|sample| sample.entry.event.effect() == Effect::None)
-        .map(|sample| sample.entry.event.kind())
-        .collect();
-    without.sort();
-    without.dedup();
-    assert_eq!(
-        without,
-        [
-            EventKind::ActivityCompleted,
-            EventKind::ActivityFailed,
-            EventKind::TimerFired,
-            EventKind::ExternalSubscribed,
-            EventKind::ExternalEvent,
-            EventKind::SubOrchestrationCompleted,
-            EventKind::SubOrchestrationFailed,
-            EventKind::OperationCompleted,
-            EventKind::StateSet,
-            EventKind::StateCleared,
-            EventKind::PromiseCreated,
-            EventKind::PromiseResolved,
-            EventKind::PromiseRejected,
-            EventKind::PatchMarked,
-            EventKind::OrchestrationCancelRequested,
-        ]
-    );
-    let cancelled = Event::SubOrchestrationCancelRequested {
-        event_id: EventId::new(9),
-        source_event_id: EventId::new(4),
-    };
-    let event_id = EventId::new(4);
-    assert_eq!(cancelled.effect(), Effect::CancelChild { event_id });
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn record() -> Result<Vec<Vec<u8>>, String> {
     cursor
         .take_appended()
         .iter()
-        .map(|entry| encode_entry(entry).map_err(|error| error.to_string()))
+        .map(|appended| encode_entry(&appended.entry).map_err(|error| error.to_string()))
         .collect()
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::external::ArrivedEvent;
 use super::operation::OpKey;
 use crate::event::Event;
-use crate::text::Name;
+use crate::text::{InstanceId, Name};
 
 /// One output of a poll, without its position.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Output {
     pub(super) event: Event,
     /// The operation that it opens.
     pub(super) operation: Option<OpKey>,
+    /// The child that it cancels.
+    pub(super) cancelled_child: Option<Box<InstanceId>>,
 }
 
 impl Output {
@@ -23,10 +25,12 @@ impl Output {
         matches!(self.event, Event::PatchMarked { .. })
     }
 
-    fn alone(event: Event) -> Self {
+    /// An output that opens this operation, or none.
+    pub(super) fn new(event: Event, operation: Option<OpKey>) -> Self {
         Self {
             event,
-            operation: None,
+            operation,
+            cancelled_child: None,
         }
     }
 }
@@ -52,7 +56,7 @@ pub(super) struct Block {
 struct Seldom {
     /// Indices of commands that were taken back.
     withdrawn: BTreeSet<usize>,
-    cancellations: Vec<Event>,
+    cancellations: Vec<Output>,
     terminal: Option<Event>,
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
@@ -77,7 +81,7 @@ impl Block {
             // Most polls emit one: room for that alone, where there is none.
             self.commands.reserve_exact(1);
         }
-        self.commands.push(Output { event, operation });
+        self.commands.push(Output::new(event, operation));
     }
 
     /// Adds a command that is the recorded output at the distance
@@ -115,9 +119,13 @@ impl Block {
         }
     }
 
-    /// Adds the cancellation of an open operation.
-    pub(super) fn cancel(&mut self, event: Event) {
-        self.seldom().cancellations.push(event);
+    /// Adds the cancellation of an open operation, which may be a child.
+    pub(super) fn cancel(&mut self, event: Event, child: Option<Box<InstanceId>>) {
+        self.seldom().cancellations.push(Output {
+            event,
+            operation: None,
+            cancelled_child: child,
+        });
     }
 
     /// Adds the end of the execution; the first one counts.
@@ -154,6 +162,14 @@ impl Block {
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.runs))
     }
 
+    /// Takes the cancellations.
+    pub(super) fn take_cancellations(&mut self) -> Vec<Output> {
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| {
+            core::mem::take(&mut seldom.cancellations)
+        })
+    }
+
     /// Takes the external events that were given back.
     pub(super) fn take_returned(&mut self) -> Vec<ArrivedEvent> {
         let seldom = self.seldom.as_mut();
@@ -180,8 +196,9 @@ impl Block {
             });
             seldom.withdrawn.clear();
         }
-        outputs.extend(seldom.cancellations.drain(..).map(Output::alone));
-        outputs.extend(seldom.terminal.take().map(Output::alone));
+        outputs.append(&mut seldom.cancellations);
+        let terminal = seldom.terminal.take();
+        outputs.extend(terminal.map(|event| Output::new(event, None)));
         outputs
     }
 

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::appended::AppendedEntry;
 use super::block::Output;
 use super::match_block::{Mismatch, is_next, match_block};
 use super::operation::{OpKey, Outcome};
@@ -36,6 +37,8 @@ impl Cursor {
             return Err(self.out_of_turn("flush", "outside of an execution"));
         }
         if self.is_cut_off() {
+            let unrecorded = self.block.take_cancellations();
+            self.keep_open(&unrecorded);
             self.block.clear();
             return Ok(());
         }
@@ -66,10 +69,7 @@ impl Cursor {
     /// The commands for which recorded events stand, as the code emitted them.
     pub(super) fn spelled_out(&self, found: &[Option<OpKey>]) -> impl Iterator<Item = Output> {
         let recorded = self.tape.outputs().zip(found);
-        recorded.map(|(event, operation)| Output {
-            event: event.unassigned(self.owner()),
-            operation: *operation,
-        })
+        recorded.map(|(event, operation)| Output::new(event.unassigned(self.owner()), *operation))
     }
 
     /// Matches a block with the next recorded outputs; what the history does not
@@ -82,10 +82,15 @@ impl Cursor {
         for index in matched.recorded {
             self.pass(outputs[index].operation);
         }
+        let is_cut_off = self.is_cut_off();
         let mut new = matched.new.into_iter().peekable();
         for (index, output) in outputs.into_iter().enumerate() {
-            if new.next_if_eq(&index).is_some() {
-                self.append(output);
+            if new.next_if_eq(&index).is_none() {
+                continue;
+            }
+            match is_cut_off {
+                true => self.keep_open([&output]),
+                false => self.append(output),
             }
         }
         Ok(())
@@ -94,7 +99,7 @@ impl Cursor {
     /// Moves over the next recorded event, an output that opened this operation.
     fn pass(&mut self, operation: Option<OpKey>) {
         if let Some(entry) = self.tape.pop() {
-            self.recorded(entry.recorded_at_ms, &entry.event, operation);
+            let _ = self.recorded(entry.recorded_at_ms, &entry.event, operation);
         }
     }
 
@@ -103,22 +108,33 @@ impl Cursor {
         let Output {
             mut event,
             operation,
+            cancelled_child,
         } = output;
         let event_id = self.last_event_id.next();
         event.assign(self.owner(), event_id);
         let recorded_at_ms = self.last_recorded_ms;
-        self.recorded(recorded_at_ms, &event, operation);
-        self.appended.push(HistoryEntry {
-            recorded_at_ms,
-            event,
+        let command_id = self.recorded(recorded_at_ms, &event, operation);
+        self.appended.push(AppendedEntry {
+            entry: HistoryEntry {
+                recorded_at_ms,
+                event,
+            },
+            command_id,
+            cancelled_child,
         });
     }
 
-    /// An output stands in the history: what it changes takes effect.
-    fn recorded(&mut self, recorded_at_ms: u64, event: &Event, operation: Option<OpKey>) {
+    /// An output stands in the history: what it changes takes effect. Answers with the
+    /// command that it records.
+    fn recorded(
+        &mut self,
+        recorded_at_ms: u64,
+        event: &Event,
+        operation: Option<OpKey>,
+    ) -> Option<CommandId> {
         let event_id = event.event_id();
         self.went_over(event_id, recorded_at_ms);
-        let _ = self.numbering.number(event);
+        let command_id = self.numbering.number(event);
         if let Some(key) = operation {
             self.operations.opened(key, event_id);
         }
@@ -139,16 +155,20 @@ impl Cursor {
             }
             Event::CustomStatusSet { status, .. } => self.custom_status = Some(status.clone()),
             Event::OrchestrationContinuedAsNew { .. } => {
-                self.carried = Some(Box::new(self.carry_over()));
+                let carried = Box::new(self.carry_over());
+                self.left_behind.get_or_insert_default().carried = Some(carried);
                 self.end();
             }
             Event::OrchestrationCompleted { .. }
             | Event::OrchestrationFailed { .. }
             | Event::OrchestrationTerminated { .. } => self.end(),
+            Event::SubOrchestrationScheduled { instance, .. } => {
+                if let Some(key) = operation {
+                    self.operations.named_child(key, instance);
+                }
+            }
             // An open operation is all that there is to say of them.
-            Event::ActivityScheduled { .. }
-            | Event::TimerCreated { .. }
-            | Event::SubOrchestrationScheduled { .. } => {}
+            Event::ActivityScheduled { .. } | Event::TimerCreated { .. } => {}
             // They ask something of the world and nothing of the cursor.
             Event::ActivityCancelRequested { .. }
             | Event::TimerCancelled { .. }
@@ -170,6 +190,7 @@ impl Cursor {
             | Event::PromiseRejected { .. }
             | Event::OrchestrationCancelRequested { .. } => {}
         }
+        command_id
     }
 
     fn subscribed(&mut self, name: &Name, subscription: EventId) {

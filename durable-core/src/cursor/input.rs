@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::appended::AppendedEntry;
 use super::external::{Externals, RecentMessages};
 use super::operation::{OpKey, OperationKind, Outcome};
 use super::{Cursor, CursorError, CursorStage};
@@ -170,9 +171,13 @@ impl Cursor {
             // Most steps are an input and an output.
             self.appended.reserve_exact(2);
         }
-        self.appended.push(HistoryEntry {
-            recorded_at_ms,
-            event,
+        self.appended.push(AppendedEntry {
+            entry: HistoryEntry {
+                recorded_at_ms,
+                event,
+            },
+            command_id: None,
+            cancelled_child: None,
         });
         if is_cancellation {
             self.flush()?;
@@ -311,8 +316,10 @@ impl Cursor {
         self.last_recorded_ms = recorded_at_ms;
     }
 
-    /// The execution is over: what is still open ends without a trace.
+    /// The execution is over. What is still open has no event any more; the driver is
+    /// told of it.
     pub(super) fn end(&mut self) {
+        self.note_left_open();
         self.stage = CursorStage::Ended;
         self.operations.clear();
         self.externals = Externals::default();

@@ -18,9 +18,9 @@ use crate::violation::Difference;
 pub(super) struct BlockMatch {
     /// For each recorded output, the index of the output of the block.
     pub(super) recorded: Vec<usize>,
-    /// Outputs of the block that the history does not have yet: it ends within
-    /// the block, and they are appended. Ascending; none if the execution was ended from
-    /// outside before they were recorded.
+    /// Outputs of the block that the history does not have: it ends within the block,
+    /// and they are appended, or the execution was ended from outside before they were
+    /// recorded. Ascending.
     pub(super) new: Vec<usize>,
 }
 
@@ -65,12 +65,7 @@ pub(super) fn match_block(
         return Ok(block_match);
     }
     let (distance, difference) = match tape.get(recorded.len()) {
-        Some(next) if next.event.is_forced() => {
-            return Ok(BlockMatch {
-                new: Vec::new(),
-                ..block_match
-            });
-        }
+        Some(next) if next.event.is_forced() => return Ok(block_match),
         Some(_) => (recorded.len(), Difference::CommandWhereInput),
         None if recorded.last().is_some_and(|last| last.is_terminal()) => {
             (recorded.len() - 1, Difference::Kind)

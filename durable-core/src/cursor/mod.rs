@@ -9,6 +9,7 @@
 //! rise by one; at most one value is granted in any poll; once it has failed it
 //! stays failed; live, it keeps what is open and forgets what it consumed.
 
+mod appended;
 mod block;
 mod error;
 mod external;
@@ -29,17 +30,19 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use appended::LeftBehind;
 use block::Block;
 use external::{ArrivedEvent, Externals, RecentMessages};
 use operation::Operations;
 use tape::Tape;
 
 use crate::corruption::{Corruption, HistoryFault};
-use crate::event::{Carried, EventKind, Owner};
+use crate::event::{EventKind, Owner};
 use crate::history::HistoryEntry;
 use crate::id::{CommandNumbering, EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
 
+pub use appended::{AppendedEntry, LeftOpen};
 pub use error::CursorError;
 pub use grant::Grant;
 pub use input::{Advance, Delivery, DropReason};
@@ -68,7 +71,10 @@ pub(crate) use tape::EntryOrder;
 ///    calls [`complete_run`](Self::complete_run), and a root that returned is
 ///    reported with [`finish`](Self::finish).
 /// 5. **Entries out.** [`take_appended`](Self::take_appended) gives what is to be
-///    stored.
+///    stored, each entry with its [effect](AppendedEntry::effect) on the world and the
+///    number of its command. After the end [`take_left_open`](Self::take_left_open) gives
+///    what is to be cleaned up, and [`take_carried`](Self::take_carried) what goes along
+///    with continue-as-new.
 ///
 /// ```
 /// use durable_core::{
@@ -146,8 +152,8 @@ pub struct Cursor {
     custom_status: Option<Payload>,
     patches: BTreeMap<Name, bool>,
     cancel_reason: Option<String>,
-    appended: Vec<HistoryEntry>,
-    carried: Option<Box<Carried>>,
+    appended: Vec<AppendedEntry>,
+    left_behind: Option<Box<LeftBehind>>,
 }
 
 /// Where a cursor stands.
@@ -189,7 +195,7 @@ impl Cursor {
             patches: BTreeMap::new(),
             cancel_reason: None,
             appended: Vec::new(),
-            carried: None,
+            left_behind: None,
         }
     }
 
@@ -282,23 +288,12 @@ impl Cursor {
         self.tape.complete();
     }
 
-    /// What is to be stored: the entries that were appended since the last call.
-    #[must_use]
-    pub fn take_appended(&mut self) -> Vec<HistoryEntry> {
-        core::mem::take(&mut self.appended)
-    }
-
     /// Gives back the memory that only a step in progress needs: before the execution
     /// waits, perhaps for days. Between steps it changes nothing else.
     pub fn shrink_to_fit(&mut self) {
         self.block.shrink_to_fit();
         self.operations.shrink_to_fit();
         self.appended.shrink_to_fit();
-    }
-
-    /// What the next execution starts with, after the code continued as new.
-    pub fn take_carried(&mut self) -> Option<Box<Carried>> {
-        self.carried.take()
     }
 
     /// An external event goes to the oldest subscription that waits for it, or to its

@@ -23,7 +23,7 @@ use super::ready::Ready;
 use crate::event::{Event, EventKind};
 use crate::failure::Failure;
 use crate::id::EventId;
-use crate::text::{Name, Payload};
+use crate::text::{InstanceId, Name, Payload};
 
 /// Names one operation of one cursor. It is never given to another operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,7 +72,8 @@ impl From<Result<Payload, Failure>> for Outcome {
 pub(super) enum OperationKind {
     Activity,
     Timer,
-    SubOrchestration,
+    /// A child with this id, which is known once its event has a position.
+    SubOrchestration(Option<Box<InstanceId>>),
     /// A subscription that waits for this name.
     External(Box<Name>),
     /// A subscription with the event that arrived for it. If the future is dropped
@@ -93,7 +94,7 @@ impl OperationKind {
         match self {
             Self::Activity => Some(EventKind::ActivityScheduled),
             Self::Timer => Some(EventKind::TimerCreated),
-            Self::SubOrchestration => Some(EventKind::SubOrchestrationScheduled),
+            Self::SubOrchestration(_) => Some(EventKind::SubOrchestrationScheduled),
             Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
             Self::Run(_) | Self::Patch => None,
@@ -113,7 +114,7 @@ impl OperationKind {
                 event_id,
                 source_event_id,
             }),
-            Self::SubOrchestration => Some(Event::SubOrchestrationCancelRequested {
+            Self::SubOrchestration(_) => Some(Event::SubOrchestrationCancelRequested {
                 event_id,
                 source_event_id,
             }),
@@ -251,6 +252,13 @@ impl Operations {
             operation.scheduled_by = event_id;
             operation.phase = Phase::Open { event_id };
             self.open.insert(event_id, key.slot);
+        }
+    }
+
+    /// The child that an operation started got its id.
+    pub(super) fn named_child(&mut self, key: OpKey, instance: &InstanceId) {
+        if let Some(operation) = self.get_mut(key) {
+            operation.kind = OperationKind::SubOrchestration(Some(Box::new(instance.clone())));
         }
     }
 

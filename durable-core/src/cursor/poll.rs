@@ -33,7 +33,7 @@ impl Cursor {
         let kind = match &command {
             Command::Activity { .. } => OperationKind::Activity,
             Command::Timer { .. } => OperationKind::Timer,
-            Command::SubOrchestration { .. } => OperationKind::SubOrchestration,
+            Command::SubOrchestration { .. } => OperationKind::SubOrchestration(None),
             Command::External { name } => OperationKind::External(Box::new(name.clone())),
             Command::Patch { .. } => OperationKind::Patch,
             Command::Run { name } => return self.call_run(name.clone()),
@@ -174,20 +174,21 @@ impl Cursor {
 
     /// An operation that was open is closed without its completion.
     pub(super) fn close_open(&mut self, operation: &OperationKind, event_id: EventId) {
-        if let Some(cancellation) = operation.cancellation(event_id) {
-            self.block.cancel(cancellation);
-        }
+        let mut child = None;
         match operation {
+            OperationKind::SubOrchestration(instance) => child = instance.clone(),
             OperationKind::External(name) => self.externals.unsubscribe(name, event_id),
             OperationKind::Promise(number) => {
                 self.promises.remove(number);
             }
             OperationKind::Activity
             | OperationKind::Timer
-            | OperationKind::SubOrchestration
             | OperationKind::ExternalArrived(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => {}
+        }
+        if let Some(cancellation) = operation.cancellation(event_id) {
+            self.block.cancel(cancellation, child);
         }
         if let Some(kind) = operation.scheduling_kind() {
             self.abandon(event_id, kind);

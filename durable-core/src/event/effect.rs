@@ -13,16 +13,7 @@ use crate::text::{InstanceId, Name, Payload, Version};
 ///
 /// It can be matched exhaustively on purpose, unlike [`Event`]: a runtime that leaves an
 /// effect out is wrong, and the compiler should say so.
-///
-/// ```
-/// use durable_core::{Effect, Event, EventId};
-///
-/// let event = Event::TimerCancelled {
-///     event_id: EventId::new(5),
-///     source_event_id: EventId::new(3),
-/// };
-/// assert_eq!(event.effect(), Effect::CancelTimer { event_id: EventId::new(3) });
-/// ```
+/// [`AppendedEntry::effect`](crate::AppendedEntry::effect) gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect<'a> {
     /// Nothing: it concerns the code alone.
@@ -73,6 +64,8 @@ pub enum Effect<'a> {
     CancelChild {
         /// Its `SubOrchestrationScheduled`.
         event_id: EventId,
+        /// The child.
+        instance: &'a InstanceId,
     },
     /// An instance is to be started that no parent waits for.
     StartDetached {
@@ -126,8 +119,9 @@ pub enum Effect<'a> {
 }
 
 impl Event {
-    /// What the event asks of the world, once it is recorded.
-    pub fn effect(&self) -> Effect<'_> {
+    /// What the event asks of the world, once it is recorded. A cancellation does not say
+    /// which child it is for, so that is an argument.
+    pub(crate) fn effect<'a>(&'a self, cancelled_child: Option<&'a InstanceId>) -> Effect<'a> {
         match self {
             Self::OrchestrationStarted { name, version, .. } => Effect::Begin { name, version },
             Self::ActivityScheduled {
@@ -167,8 +161,12 @@ impl Event {
             },
             Self::SubOrchestrationCancelRequested {
                 source_event_id, ..
-            } => Effect::CancelChild {
-                event_id: *source_event_id,
+            } => match cancelled_child {
+                Some(instance) => Effect::CancelChild {
+                    event_id: *source_event_id,
+                    instance,
+                },
+                None => Effect::None,
             },
             Self::OrchestrationChained {
                 name,

@@ -10,10 +10,11 @@
 use durable_core::{
     ActivityOptions, Advance, Command, Corruption, Cursor, CursorError, Delivery, Difference,
     DropReason, Ending, Event, EventId, ExecutionId, Failure, Grant, HistoryEntry, HistoryFault,
-    OneWayCommand, OpKey, OpPoll, Outcome, Payload, PromiseToken, Violation,
+    LeftOpen, OneWayCommand, OpKey, OpPoll, Outcome, Payload, PromiseToken, Violation,
 };
 
 use super::events::{INSTANCE, at, started};
+use super::ledger::EventLedger;
 use super::past::{Past, history};
 use super::shown::{json, polled};
 
@@ -249,7 +250,7 @@ impl Driver {
     /// Nothing can go on before the next input.
     pub(crate) fn rests(&mut self) {
         assert_eq!(self.cursor.grant(), Ok(None));
-        assert_eq!(json(&self.cursor.take_appended()), "[]");
+        assert_eq!(json(&self.appended()), "[]");
     }
 
     /// The step is over and this comes in: it is recorded next, or it is new.
@@ -370,12 +371,27 @@ impl Driver {
         assert_eq!(self.cursor.deliver(started(), 0).as_ref(), Err(error));
         let entry = self.stored[0].clone();
         assert_eq!(self.cursor.feed(entry).as_ref(), Err(error));
-        assert_eq!(json(&self.cursor.take_appended()), "[]");
+        assert_eq!(json(&self.appended()), "[]");
+    }
+
+    /// What was appended, after what the cursor says of it was checked.
+    pub(crate) fn appended(&mut self) -> Vec<HistoryEntry> {
+        let appended = self.cursor.take_appended();
+        let mut ledger = EventLedger::of(&self.stored);
+        appended.iter().for_each(|appended| ledger.check(appended));
+        let entries = appended.into_iter().map(|appended| appended.entry);
+        entries.collect()
+    }
+
+    /// Exactly this was open when the execution ended.
+    pub(crate) fn left_open(&mut self, expected: impl IntoIterator<Item = LeftOpen>) {
+        let expected: Vec<LeftOpen> = expected.into_iter().collect();
+        assert_eq!(self.cursor.take_left_open(), expected);
     }
 
     /// Keeps what was appended, as a provider would.
     fn store(&mut self) {
-        let appended = self.cursor.take_appended();
+        let appended = self.appended();
         assert!(appended.is_empty() || !self.cursor.is_replaying());
         for entry in appended {
             assert_eq!(entry.event_id().get(), self.stored.len() as u64 + 1);

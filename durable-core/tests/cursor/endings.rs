@@ -87,7 +87,7 @@ fn a_command_after_the_end_is_a_bug_of_the_driver() {
         error.to_string(),
         "`Cursor::flush` was called outside of an execution"
     );
-    assert_eq!(code.cursor.take_appended(), []);
+    assert_eq!(code.appended(), []);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_termination_within_a_step_ends_the_execution_where_it_stood() {
     step(&mut live);
     let _ = live.cursor.deliver(terminated(), 2_000).unwrap();
     assert!(live.cursor.has_ended());
-    let appended = live.cursor.take_appended();
+    let appended = live.appended();
     assert_eq!(appended.len(), 1);
     assert_eq!(json(&appended[0].event), json(&at(5, &terminated())));
     live.flush();

@@ -172,8 +172,11 @@ fn an_input_is_recorded_at_the_time_of_the_store_and_its_outputs_with_it() {
         let seen_ms = code.cursor.now_ms();
         code.timer(4_000);
         code.cursor.flush().unwrap();
-        let entries = code.cursor.take_appended();
-        let times: Vec<u64> = entries.iter().map(|entry| entry.recorded_at_ms).collect();
+        let appended = code.cursor.take_appended();
+        let times = appended
+            .iter()
+            .map(|appended| appended.entry.recorded_at_ms);
+        let times: Vec<u64> = times.collect();
         assert_eq!(times, [seen_ms, seen_ms]);
         seen_ms
     };
@@ -188,7 +191,7 @@ fn an_input_is_recorded_at_the_time_of_the_store_and_its_outputs_with_it() {
     assert_eq!(code.cursor.now_ms(), 4_000);
     // What is imposed is no input: the code does not see its time.
     let _ = code.cursor.deliver(terminated(), 9_000).unwrap();
-    assert_eq!(code.cursor.take_appended()[0].recorded_at_ms, 9_000);
+    assert_eq!(code.cursor.take_appended()[0].entry.recorded_at_ms, 9_000);
     assert_eq!(code.cursor.now_ms(), 4_000);
 }
 

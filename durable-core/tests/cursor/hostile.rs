@@ -67,7 +67,8 @@ proptest! {
             caller.call(call);
         }
         let appended = caller.driver.cursor.take_appended();
-        for (before, after) in appended.iter().zip(appended.iter().skip(1)) {
+        let entries: Vec<_> = appended.iter().map(|appended| &appended.entry).collect();
+        for (before, after) in entries.iter().zip(entries.iter().skip(1)) {
             prop_assert_eq!(before.event_id().next(), after.event_id());
             prop_assert!(before.recorded_at_ms <= after.recorded_at_ms);
         }

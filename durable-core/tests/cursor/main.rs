@@ -22,6 +22,7 @@ mod externals;
 mod grants;
 mod hostile;
 mod ids;
+mod ledger;
 mod matrix;
 mod memory;
 mod misuse;

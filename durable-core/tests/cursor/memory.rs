@@ -26,6 +26,7 @@ impl Runtime {
     fn flush(&mut self) {
         self.code.cursor.flush().unwrap();
         drop(self.code.cursor.take_appended());
+        drop(self.code.cursor.take_left_open());
     }
 
     fn deliver(&mut self, event: Event) {

@@ -206,10 +206,10 @@ fn the_order_of_calls_is_free_where_nothing_happens() {
         code.cursor.deliver(started(), 1),
         Ok(Delivery::Accepted)
     ));
-    let appended = code.cursor.take_appended();
+    let appended = code.appended();
     assert!(matches!(
         appended[0].event,
         Event::OrchestrationStarted { .. }
     ));
-    assert_eq!(code.cursor.take_appended(), []);
+    assert_eq!(code.appended(), []);
 }

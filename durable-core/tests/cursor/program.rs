@@ -436,7 +436,9 @@ impl<'a> Machine<'a> {
     }
 
     fn keep_appended(&mut self) {
-        self.appended.extend(self.cursor.take_appended());
+        let appended = self.cursor.take_appended();
+        let entries = appended.into_iter().map(|appended| appended.entry);
+        self.appended.extend(entries);
     }
 }
 

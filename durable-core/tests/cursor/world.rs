@@ -2,7 +2,7 @@
 //! events, a cancellation, a termination, and messages that come too late or
 //! twice.
 
-use durable_core::{Delivery, Event, HistoryEntry};
+use durable_core::{Delivery, Event, HistoryEntry, LeftOpen};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -46,6 +46,7 @@ pub(crate) fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
 pub(crate) struct Recording {
     pub(crate) entries: Vec<HistoryEntry>,
     pub(crate) seen: Vec<Seen>,
+    pub(crate) left_open: Vec<LeftOpen>,
     /// For each poll: how long the history was after it, and how much had
     /// happened.
     pub(crate) flushes: Vec<(usize, usize)>,
@@ -69,6 +70,7 @@ pub(crate) fn run(program: &Program, happenings: &[Happening]) -> Recording {
     });
     Recording {
         flushes: flushes.collect(),
+        left_open: machine.cursor.take_left_open(),
         entries: machine.appended,
         seen: machine.seen,
     }

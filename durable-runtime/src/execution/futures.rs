@@ -250,7 +250,7 @@ mod tests {
     /// The due times of the timers that were appended, in order.
     fn due_times(cursor: &mut Cursor) -> Vec<u64> {
         let appended = cursor.take_appended();
-        let times = appended.iter().map(|entry| match entry.event {
+        let times = appended.iter().map(|appended| match appended.entry.event {
             Event::TimerCreated { fire_at_ms, .. } => fire_at_ms,
             ref other => panic!("{other}"),
         });

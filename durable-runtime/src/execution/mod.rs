@@ -259,7 +259,8 @@ impl Execution {
 
     /// What is to be stored since the last call.
     pub(crate) fn take_appended(&mut self) -> Vec<HistoryEntry> {
-        self.shared.lock().cursor.take_appended()
+        let appended = self.shared.lock().cursor.take_appended().into_iter();
+        appended.map(|appended| appended.entry).collect()
     }
 
     /// The start of the next execution, if this one ended by continuing as new.
