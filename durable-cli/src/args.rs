@@ -1,5 +1,5 @@
 //! What can be typed: commands, arguments and their checks. Nothing here touches a
-//! store; whatever is wrong with an argument alone is told by clap.
+//! store; clap reports what is wrong with an argument alone.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::json::JsonArg;
 use crate::store::Location;
 use crate::time::parse_span;
 
-/// Looks into a store of durable orchestrations, and steers them.
+/// Reads a store of durable orchestrations and controls its instances.
 #[derive(Debug, Parser)]
 #[command(name = "durable", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Resolve(Resolve),
     /// Reject a promise
     Reject(Reject),
-    /// Ask instances to stop: their code decides how, and can clean up
+    /// Ask instances to stop; their code can clean up first
     Cancel(Steer),
     /// Stop instances until they are resumed; nothing is lost
     Suspend(Steer),
@@ -80,13 +80,13 @@ pub(crate) enum Command {
     Resume(Targets),
     /// End instances at once; their code does not run again
     Terminate(Steer),
-    /// Write the histories of instances to files, or of one to the screen
+    /// Write the histories of instances to files, or of one to standard output
     Export(Export),
     /// Bring exported histories into a store
     Import(Import),
     /// Remove ended instances with everything that belongs to them
     Purge(Purge),
-    /// List activities that took their workers down and were set aside
+    /// List dead letters: activities that took their workers down too often
     Poisoned,
     /// Check the whole store: every record, every history
     Check,
@@ -121,7 +121,7 @@ pub(crate) struct Instance {
 
 #[derive(Debug, Args)]
 pub(crate) struct Targets {
-    /// The instances; or say which with the options below
+    /// The instances; or select them with the options below
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
@@ -132,8 +132,8 @@ pub(crate) struct Targets {
 pub(crate) struct Steer {
     #[command(flatten)]
     pub(crate) targets: Targets,
-    /// Why: it is kept with the instance
-    #[arg(long, short, default_value = "asked for on the command line")]
+    /// The reason, which is stored with the instance
+    #[arg(long, short, default_value = "requested on the command line")]
     pub(crate) reason: String,
 }
 
@@ -162,7 +162,7 @@ pub(crate) struct TimelineArgs {
     /// Which execution; the latest unless given
     #[arg(long, value_name = "N")]
     pub(crate) execution: Option<u64>,
-    /// Write an SVG picture to this file; `-` is the screen
+    /// Write an SVG picture to this file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     /// How wide the picture is; as wide as the terminal unless given
@@ -185,7 +185,7 @@ pub(crate) struct Start {
     /// What to do when the id is taken
     #[arg(long, value_name = "POLICY", default_value = "refuse")]
     pub(crate) reuse: Reuse,
-    /// Create the store if it is not there
+    /// Create the store if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
 }
@@ -194,9 +194,9 @@ pub(crate) struct Start {
 pub(crate) enum Reuse {
     /// Refuse
     Refuse,
-    /// Take the instance that runs; refuse one that has ended
+    /// Use the instance if it runs; refuse if it has ended
     UseRunning,
-    /// Take the instance that runs; start an ended one anew
+    /// Use the instance if it runs; start it anew if it has ended
     RestartEnded,
 }
 
@@ -216,10 +216,11 @@ pub(crate) struct Raise {
     pub(crate) id: String,
     /// The name of the event
     pub(crate) event: String,
-    /// What it carries: JSON, `@file`, or `-` for standard input
+    /// The data of the event: JSON, `@file`, or `-` for standard input
     #[arg(long, short, value_name = "JSON", default_value = "null")]
     pub(crate) data: JsonArg,
-    /// Raising it again with the same id does not repeat it
+    /// The id of the message: a second event with the same id is ignored while the first one
+    /// waits
     #[arg(long, value_name = "ID")]
     pub(crate) message_id: Option<String>,
 }
@@ -247,11 +248,11 @@ pub(crate) struct Reject {
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The instances; all that the filter means, if none is named
+    /// The instances; all that match the filter unless given
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Write a file for each instance into this directory, which is created
+    /// Write a file for each instance into this directory; it is created if needed
     #[arg(long, short, value_name = "DIRECTORY")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -261,11 +262,11 @@ pub(crate) struct Import {
     /// Files that `durable export` wrote
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Also take instances that have not ended: they go on here, so be sure that they
-    /// go on nowhere else
+    /// Also import instances that have not ended: they go on in this store, so they must
+    /// not go on in another one
     #[arg(long)]
     pub(crate) take_over: bool,
-    /// Create the store if it is not there
+    /// Create the store if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
 }
@@ -274,10 +275,10 @@ pub(crate) struct Import {
 pub(crate) struct Purge {
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Everything that has ended; needed if nothing else narrows it down
+    /// All ended instances; required without a filter
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only say what would be removed
+    /// Only show how many instances would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -286,10 +287,10 @@ pub(crate) struct Purge {
 pub(crate) struct Watch {
     /// The instance; all unless given
     pub(crate) id: Option<String>,
-    /// How often to look
+    /// The interval between two reads
     #[arg(long, value_name = "SPAN", default_value = "200ms", value_parser = parse_span)]
     pub(crate) every: Duration,
-    /// Stop after this long
+    /// The timeout after which to stop
     #[arg(long = "for", value_name = "SPAN", value_parser = parse_span)]
     pub(crate) bound: Option<Duration>,
 }

@@ -26,7 +26,7 @@ pub fn run() -> ExitCode {
         .and_then(|runtime| runtime.block_on(execute(cli, output)));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads has seen enough.
+        // The reader of the pipe has closed it.
         Err(CliError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             output.error(&error);

@@ -1,4 +1,4 @@
-//! Whatever a user can meet: what happened, to what, and what to do.
+//! The errors of the command: what happened, to what, and what to do.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) enum CliError {
     },
     /// The file is no export.
     NotAnExport { path: PathBuf, reason: String },
-    /// An exported history cannot be.
+    /// An exported history is corrupt.
     Corrupt {
         path: PathBuf,
         corruption: Box<Corruption>,
@@ -56,20 +56,20 @@ pub(crate) enum CliError {
     },
     /// Several instances, and no directory for their files.
     NeedsDirectory { instances: usize },
-    /// Nothing narrows down what is to be removed.
+    /// A purge without a filter and without `--all`.
     PurgeNeedsFilter,
-    /// The check found something.
+    /// The check found damage.
     Unsound { findings: usize },
-    /// Some of the instances could not be steered; each was told.
+    /// The command failed for some of the instances; each failure was reported.
     SomeFailed { failed: usize, of: usize },
     /// A command for certain instances names none, or names them in two ways.
     WhichInstances { are_named: bool },
-    /// The screen is gone, or the program cannot work here.
+    /// Standard output is closed, or the program cannot run here.
     Output(std::io::Error),
 }
 
 impl CliError {
-    /// A word for programs.
+    /// The kind of the error, for programs.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::NoStore => "no_store",
@@ -126,13 +126,13 @@ impl CliError {
             Self::CannotImport { hint, .. } => (*hint).into(),
             Self::NeedsDirectory { .. } => "name one with `--out directory`".into(),
             Self::PurgeNeedsFilter => {
-                "narrow it down, for example with `--older-than 30d`, or say `--all`".into()
+                "give a filter, for example `--older-than 30d`, or `--all`".into()
             }
             Self::Unsound { .. } => {
                 "suspend what is named above, and restore it from a backup".into()
             }
             Self::WhichInstances { .. } => {
-                "name them, or say which: `--status suspended`, `--name order`, `--prefix eu-`"
+                "name them, or select them: `--status suspended`, `--name order`, `--prefix eu-`"
                     .into()
             }
             Self::SomeFailed { .. } | Self::Output(_) => return None,
@@ -155,7 +155,7 @@ fn store_hint(error: &ProviderError) -> Option<String> {
         ProviderError::Unavailable { .. } => "try again in a moment".into(),
         ProviderError::Unknown { .. } => "look with `durable show` before you try again".into(),
         ProviderError::Corrupt(_) | ProviderError::Damaged { .. } => {
-            "`durable check` tells what else is damaged; restore the instance from a backup".into()
+            "`durable check` shows what else is damaged; restore the instance from a backup".into()
         }
         _ => return None,
     })
@@ -163,14 +163,14 @@ fn store_hint(error: &ProviderError) -> Option<String> {
 
 fn client_hint(error: &ClientError) -> Option<String> {
     Some(match error {
-        ClientError::NotFound { .. } => "`durable list` shows which there are".into(),
+        ClientError::NotFound { .. } => "`durable list` shows the instances of the store".into(),
         ClientError::Ended { instance } => {
             format!(
-                "`durable show {instance}` tells how; start it anew with `--reuse restart-ended`"
+                "`durable show {instance}` shows how; start it anew with `--reuse restart-ended`"
             )
         }
         ClientError::Taken { .. } => {
-            "choose another id, or say `--reuse use-running` or `--reuse restart-ended`".into()
+            "choose another id, or give `--reuse use-running` or `--reuse restart-ended`".into()
         }
         _ => return None,
     })
@@ -216,13 +216,16 @@ impl fmt::Display for CliError {
                 instance, reason, ..
             } => write!(f, "instance `{instance}` was not imported: {reason}"),
             Self::NeedsDirectory { instances } => {
-                write!(f, "{instances} instances do not go to one screen")
+                write!(
+                    f,
+                    "{instances} instances cannot be written to standard output"
+                )
             }
-            Self::PurgeNeedsFilter => f.write_str("this would remove everything that has ended"),
+            Self::PurgeNeedsFilter => f.write_str("this would remove all ended instances"),
             Self::Unsound { findings } => write!(f, "the store is damaged in {findings} places"),
             Self::SomeFailed { failed, of } => write!(f, "{failed} of {of} were refused"),
             Self::WhichInstances { are_named: true } => {
-                f.write_str("instances are named and described at once: nothing was done")
+                f.write_str("instances are both named and selected by options: nothing was done")
             }
             Self::WhichInstances { are_named: false } => f.write_str("no instance is named"),
             Self::Output(error) => write!(f, "the output cannot be written: {error}"),

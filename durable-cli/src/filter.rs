@@ -1,4 +1,4 @@
-//! Which instances a command means.
+//! Which instances a command selects.
 
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ pub(crate) struct FilterArgs {
     /// Only these statuses
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(crate) status: Vec<Status>,
-    /// Only ids that begin so
+    /// Only ids with this prefix
     #[arg(long, value_name = "TEXT")]
     pub(crate) prefix: Option<String>,
-    /// Only those that did not change for so long, such as `7d`
+    /// Only instances that did not change for this long, such as `7d`
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     pub(crate) older_than: Option<Duration>,
 }
 
 impl FilterArgs {
-    /// Whether nothing was narrowed down.
+    /// Whether every instance is selected.
     pub(crate) fn means_all(&self) -> bool {
         let Self {
             name,

@@ -25,7 +25,7 @@ use crate::store::Store;
 const NO_VERSION: &str = "0.0.0-importing";
 /// How many ready instances are looked at together.
 const LOOK_AT: usize = 64;
-/// How often, and how far apart, the instance is looked for while a node has it.
+/// How many attempts are made to claim the instance while a node has it, and their interval.
 const LOOKS: u32 = 100;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -44,7 +44,7 @@ pub(crate) struct Imported {
     pub(crate) status: StatusKind,
 }
 
-/// An instance in our hands.
+/// An instance whose lease the import holds.
 struct Held {
     lease: Lease,
     execution_id: ExecutionId,
@@ -98,7 +98,7 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// Starts an execution and takes it.
+    /// Starts an execution and claims its instance.
     async fn begin(&self, history: &History, plan: &Plan<'_>) -> Result<Held, CliError> {
         let Some(Event::OrchestrationStarted {
             name,
@@ -149,7 +149,7 @@ impl<'a> Importer<'a> {
         self.take(&history.instance, plan).await
     }
 
-    /// Takes the instance; what else is handed out goes back.
+    /// Claims the instance; gives the leases of all others back.
     async fn take(&self, instance: &InstanceId, plan: &Plan<'_>) -> Result<Held, CliError> {
         let provider = self.store.provider();
         for _ in 0..LOOKS {
@@ -160,7 +160,7 @@ impl<'a> Importer<'a> {
             if let Some(found) = found? {
                 return Ok(found);
             }
-            // A node has it, finds no code for its version and hands it back.
+            // A node has claimed it, finds no code for its version and gives the lease back.
             tokio::time::sleep(LOOK_AGAIN).await;
         }
         Err(plan.refuse(
@@ -259,7 +259,7 @@ impl<'a> Importer<'a> {
 
 const EXPORT_AGAIN: &str = "export it again with all of its executions";
 
-/// What an import comes to.
+/// What an import is to write last: the latest execution and the status of the instance.
 struct Plan<'a> {
     last: &'a History,
     status: InstanceStatus,

@@ -1,5 +1,5 @@
-//! What stands behind the `durable` command: looking into a store of durable
-//! orchestrations, and steering them.
+//! What stands behind the `durable` command: reading a store of durable
+//! orchestrations, and controlling its instances.
 //!
 //! Most of it is the command itself, [`run`]. Two parts are of use to programs too:
 //! [`operations`], which derives from a history what an execution did and what it

@@ -104,7 +104,7 @@ struct Walk<'a> {
     by_event: BTreeMap<EventId, usize>,
     /// Subscriptions that wait, by the name of the event.
     waiting: BTreeMap<Name, VecDeque<usize>>,
-    /// Events that came before anybody listened, by name.
+    /// Events that came before the code listened, by name.
     unread: BTreeMap<Name, VecDeque<EventId>>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Something came in: whoever only listens may have been given up since.
+    /// Something came in: the code may have given up listening since.
     fn doubt_listeners(&mut self) {
         for operation in &mut self.operations {
             if operation.is_open()

@@ -76,7 +76,7 @@ impl Output {
             format!("{RED}error:{RED:#} {error}\n{hint}")
         };
         let mut stderr = AutoStream::new(std::io::stderr(), self.color);
-        // There is nobody left to tell.
+        // Standard error is closed: there is no other place to report to.
         let _ = stderr.write_all(text.as_bytes());
     }
 

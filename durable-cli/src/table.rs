@@ -111,7 +111,7 @@ pub(crate) fn clipped(text: &str, width: usize) -> String {
 }
 
 /// The text without characters that would move the cursor or colour the screen:
-/// names come from anybody.
+/// names come from users of the store.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

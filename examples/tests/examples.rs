@@ -46,7 +46,7 @@ fn fulfilment_survives_its_death() {
         [
             "another node opens the file: 8 events are there, it goes on",
             "charge runs again; its key is known: no second charge",
-            "somebody raises the event `approval`",
+            "a client raises the event `approval`",
             "the carrier refuses order-1 (attempt 1)",
             "the carrier refuses order-1 (attempt 2)",
             "compensation: refund receipt of order-1/1/8",
@@ -95,7 +95,7 @@ fn saga_undoes_the_last_one_first() {
 
 #[test]
 fn approval_has_a_timeout() {
-    let expected = ["Grace said yes", "nobody answered in time"];
+    let expected = ["Grace said yes", "no answer in time"];
     assert_eq!(run(env!("CARGO_BIN_EXE_approval"), &[]), expected);
 }
 
@@ -114,7 +114,7 @@ fn polling_keeps_histories_short() {
 #[test]
 fn children_answer_their_parents() {
     let lines = run(env!("CARGO_BIN_EXE_children"), &[]);
-    assert_eq!(lines[..2], ["14 bytes", "root answers nobody"]);
+    assert_eq!(lines[..2], ["14 bytes", "root answers no parent"]);
     assert_eq!(lines.len(), 5);
     let below_root = lines[2..]
         .iter()

@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use durable_core::{
-    ActivityOptions, Advance, Carried, Cursor, CursorError, Ending, Event, EventId, ExecutionId,
-    OpKey, OpPoll, Outcome, Command, decode_entry, encode_entry,
+    ActivityOptions, Advance, Carried, Command, Cursor, CursorError, Ending, Event, EventId,
+    ExecutionId, OpKey, OpPoll, Outcome, decode_entry, encode_entry,
 };
 
 /// Records a history, encodes it, decodes it and replays it.

@@ -5,7 +5,7 @@
 //! Settings: `default`, and `tuned` (the throughput knobs of its README, idle waits as
 //! short as it allows).
 //!
-//! It has no way to wait for a result but reading the history. So whoever waits is
+//! It has no way to wait for a result but reading the history. So the caller that waits is
 //! told by the worker's event that a task of its run was committed, and then reads
 //! what is new; one at a time, so that waiting does not compete with working.
 

@@ -110,7 +110,7 @@ pub fn run<C: Contender>(
     measured
 }
 
-/// Prints the line and waits until somebody has read the memory of this process.
+/// Prints the line and waits until the runner has read the memory of this process.
 fn tell(measured: &Measured) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", serde_json::to_string(measured)?)?;

@@ -10,7 +10,7 @@
 //!
 //! and prints one line of JSON, a [`Measured`], when everything has completed with the
 //! right output; otherwise it says what is wrong and fails. Then it waits until its
-//! standard input closes, so that whoever started it can read its memory from outside.
+//! standard input closes, so that the runner that started it can read its memory from outside.
 //!
 //! All workloads measure here, in one place, so that no contender is timed otherwise
 //! than the others. Nothing here knows an engine.

@@ -137,7 +137,7 @@ impl Workload {
     ) -> Result<Measured, Problem> {
         let mut times = Vec::new();
         for run in 0..runs {
-            // Idle, and out of step with whoever polls.
+            // Idle, and out of step with pollers.
             sleep(Duration::from_millis(5 + run * 7 % 20)).await;
             let began = Instant::now();
             let output = contender.call(Program::One, &id(run), run).await?;

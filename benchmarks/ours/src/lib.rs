@@ -69,7 +69,7 @@ pub fn main<S: Store>() -> ExitCode {
     bench_harness::main::<Ours<S>>()
 }
 
-/// A setting that nobody knows.
+/// An unknown setting.
 #[must_use]
 pub fn unknown(setup: &Setup) -> Problem {
     format!("there is no setting `{}`", setup.settings).into()

@@ -3,7 +3,7 @@
 //!
 //! The server's log is fsynced, its default.
 //!
-//! Settings: `default`, and `tuned`: few partitions, which is the business of whoever
+//! Settings: `default`, and `tuned`: few partitions, which is the business of the person who
 //! starts the server, and all requests on one connection.
 //!
 //! Plain programs are handlers of a service; those that wait for an event are

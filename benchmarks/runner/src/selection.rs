@@ -87,6 +87,6 @@ mod tests {
         );
         let chain = selected("--only durust,chain").unwrap();
         assert_eq!(chain.workloads.len(), 1);
-        assert!(selected("--only nobody").is_err());
+        assert!(selected("--only unknown").is_err());
     }
 }

@@ -1,5 +1,5 @@
 //! `durable check`: what the store says of itself, and every history read and
-//! validated. It changes nothing and holds nothing.
+//! validated. It changes nothing and takes no lease.
 
 use durable_core::provider::{InstanceFilter, InstanceRecord};
 use serde_json::json;

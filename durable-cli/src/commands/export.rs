@@ -54,7 +54,7 @@ pub(crate) async fn export(store: &Store, output: Output, export: &Export) -> Re
     output.line(&format!("wrote {instances} to {directory}"))
 }
 
-/// The instances that are named, which must be there, or those that the filter means.
+/// The named instances, which must exist, or those that match the filter.
 async fn meant(store: &Store, export: &Export) -> Result<Vec<InstanceId>, CliError> {
     if export.ids.is_empty() {
         let records = read::records(store, &export.filter.to_filter(store.now_ms())).await?;

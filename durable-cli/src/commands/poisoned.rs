@@ -1,4 +1,4 @@
-//! `durable poisoned`: activities that were set aside, a line each.
+//! `durable poisoned`: dead letters, a line each.
 
 use durable_core::provider::{PoisonedWork, WorkKey};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) async fn poisoned(store: &Store, output: Output) -> Result<(), CliErr
         return output.json(&json!({ "poisoned": work }));
     }
     if work.is_empty() {
-        return output.line("no activity was set aside");
+        return output.line("there are no dead letters");
     }
     for line in table(&work).lines() {
         output.line(&line)?;

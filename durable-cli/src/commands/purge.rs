@@ -1,4 +1,4 @@
-//! `durable purge`: ended instances go, with everything that belongs to them.
+//! `durable purge`: removes ended instances with everything that belongs to them.
 
 use durable_core::provider::{InstanceFilter, PurgeRequest, StatusKind};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::read;
 use crate::store::Store;
 use crate::table::counted;
 
-/// How many go at once.
+/// How many instances one request removes at most.
 const TOGETHER: usize = 256;
 
 pub(crate) async fn purge(store: &Store, output: Output, args: &PurgeArgs) -> Result<(), CliError> {

@@ -94,7 +94,7 @@ fn waits(
             output.line(&format!("  waits to be resumed: `{}`", harmless(&next)))?;
         }
         InstanceStatus::Running if open.is_empty() => {
-            return output.line("  waits for nothing: a node is to run it");
+            return output.line("  waits for a node that runs its next turn");
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! `durable stats`: how much of what is in the store.
+//! `durable stats`: counts what is in the store.
 
 use std::collections::BTreeMap;
 

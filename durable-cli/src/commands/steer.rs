@@ -1,5 +1,5 @@
-//! `durable cancel`, `suspend`, `resume`, `terminate`: one word to several instances.
-//! Each is told on its own; one that refuses does not keep the others from it.
+//! `durable cancel`, `suspend`, `resume`, `terminate`: one command for several instances.
+//! Each instance is handled on its own: a failure for one does not stop the others.
 
 use durable_core::InstanceId;
 use durable_core::provider::StatusKind;
@@ -13,7 +13,7 @@ use crate::read;
 use crate::store::Store;
 use crate::table::harmless;
 
-/// Those that can be told to stop.
+/// The statuses of instances that can be stopped.
 const NOT_ENDED: &[StatusKind] = &[
     StatusKind::Pending,
     StatusKind::Running,
@@ -65,7 +65,7 @@ pub(crate) async fn terminate(
     told.end()
 }
 
-/// The instances that are named, or those that are described and can be told so.
+/// The named instances, or those that match the filter and have one of these statuses.
 async fn meant(
     store: &Store,
     targets: &Targets,
@@ -87,7 +87,7 @@ fn handle(store: &Store, id: &str) -> InstanceHandle<Value> {
     store.client().instance::<Value, Value>("", id)
 }
 
-/// Who was told, and who refused.
+/// The outcome for each instance.
 struct Told {
     output: Output,
     done: &'static str,
@@ -122,7 +122,7 @@ impl Told {
             }
             None => {}
             Some(error) => {
-                // The only one is told as the command's own error.
+                // The failure of a single instance is the command's own error.
                 if self.of > 1 && !self.output.is_json {
                     self.output.error(&error);
                 }
@@ -141,7 +141,7 @@ impl Told {
         if self.output.is_json {
             self.output.json(&json!({ "instances": self.outcomes }))?;
         } else if self.of == 0 {
-            self.output.line("no instance is meant by that")?;
+            self.output.line("no instance matches")?;
         }
         match self.refused.len() {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! Stores on Redis. Opening one takes no session and holds nothing.
+//! Stores on Redis. Opening one opens no session and takes no lease.
 //!
 //! What the command needs to know beside the address stands at its end, as the parameters of
 //! a URL, so that one text (`--store`, `DURABLE_STORE`) says all of it.
@@ -24,7 +24,7 @@ struct Parameters<'a> {
     /// Files with the certificate and the key that are shown to the server.
     cert: Option<&'a Path>,
     key: Option<&'a Path>,
-    /// Whether another host may be spoken to without TLS.
+    /// Whether a connection to another host may do without TLS.
     allow_plaintext: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Parameters<'a> {
             None => RedisOptions::default(),
         };
         Ok(options
-            // What the server must promise is for the nodes to say; looking is free.
+            // The nodes decide which settings the server must have; the command accepts any.
             .durability(Durability::Relaxed)
             .allow_plaintext(self.allow_plaintext)
             .tls(RedisTls {

@@ -1,5 +1,5 @@
-//! Stores in SQLite files. Opening one takes no session and holds nothing, so nodes
-//! that use the file do not notice.
+//! Stores in SQLite files. Opening one opens no session and takes no lease, so it does
+//! not disturb nodes that use the file.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) fn open(path: &Path, missing: Missing) -> Result<SqliteProvider, CliE
     };
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return refuse("it is a directory"),
-        // Whoever creates it may have come no further yet.
+        // Another process may be creating it just now.
         Ok(metadata) if metadata.len() == 0 && missing == Missing::IsAnError => {
             return refuse("the file is empty");
         }

@@ -6,18 +6,18 @@ use crate::support::{Place, durable, durable_on};
 
 /// Every command that takes an instance that is not there.
 const ON_AN_INSTANCE: &[&[&str]] = &[
-    &["show", "nobody"],
-    &["history", "nobody"],
-    &["timeline", "nobody"],
-    &["raise", "nobody", "approved"],
-    &["resolve", "nobody/1/Promise(0)"],
-    &["reject", "nobody/1/Promise(0)"],
-    &["cancel", "nobody"],
-    &["suspend", "nobody"],
-    &["resume", "nobody"],
-    &["terminate", "nobody"],
-    &["export", "nobody"],
-    &["watch", "nobody"],
+    &["show", "absent-1"],
+    &["history", "absent-1"],
+    &["timeline", "absent-1"],
+    &["raise", "absent-1", "approved"],
+    &["resolve", "absent-1/1/Promise(0)"],
+    &["reject", "absent-1/1/Promise(0)"],
+    &["cancel", "absent-1"],
+    &["suspend", "absent-1"],
+    &["resume", "absent-1"],
+    &["terminate", "absent-1"],
+    &["export", "absent-1"],
+    &["watch", "absent-1"],
 ];
 
 const OTHERS: &[&[&str]] = &[
@@ -37,11 +37,11 @@ async fn an_instance_that_is_not_there_is_named() {
     for arguments in ON_AN_INSTANCE {
         let told = place.durable(arguments).refused();
         assert!(
-            told.contains("there is no instance `nobody`"),
+            told.contains("there is no instance `absent-1`"),
             "{arguments:?}: {told}"
         );
         assert!(
-            told.contains("hint: `durable list` shows which there are"),
+            told.contains("hint: `durable list` shows the instances of the store"),
             "{told}"
         );
         let ran = place.durable(&[&["--json"], *arguments].concat());
@@ -169,7 +169,7 @@ async fn what_an_instance_cannot_do_is_told() {
         (&["cancel"], "no instance is named", "--status suspended"),
         (
             &["resume", "waits-1", "--prefix", "w"],
-            "named and described at once",
+            "both named and selected by options",
             "name them",
         ),
         (&["start", "quick", ""], "is empty", ""),

@@ -23,7 +23,7 @@ async fn good(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure> {
     ctx.activity(PACK, &order).await
 }
 
-/// Packs before it charges, whoever is past that.
+/// Packs before it charges, also for orders that were charged already.
 async fn bad(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure> {
     ctx.activity(PACK, &order).await?;
     ctx.external_event(GO).await?;

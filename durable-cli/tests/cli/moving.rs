@@ -121,7 +121,7 @@ async fn only_what_has_ended_is_purged() {
     let place = Place::filled().await;
     let refused = place.durable(&["purge"]).refused();
     assert!(
-        refused.contains("this would remove everything that has ended"),
+        refused.contains("this would remove all ended instances"),
         "{refused}"
     );
     let dry = place.json(&["purge", "--all", "--dry-run"]);
@@ -139,7 +139,7 @@ async fn several_instances_need_a_directory() {
     let place = Place::filled().await;
     let refused = place.durable(&["export"]).refused();
     assert!(
-        refused.contains("5 instances do not go to one screen"),
+        refused.contains("5 instances cannot be written to standard output"),
         "{refused}"
     );
     let hostile = durable_on(&place.file(), &["export", "../quick-1"]).refused();

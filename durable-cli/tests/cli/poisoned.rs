@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::support::{Place, QUICK, registry};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_set_aside_is_listed_until_it_is_purged() {
+async fn dead_letters_are_listed_until_they_are_purged() {
     let place = Place::filled().await;
     let none = place.durable(&["poisoned"]).done();
-    assert_eq!(none, "no activity was set aside\n");
+    assert_eq!(none, "there are no dead letters\n");
     assert_eq!(place.json(&["poisoned"]), json!({ "poisoned": [] }));
 
     poison(&place).await;
@@ -44,7 +44,7 @@ async fn what_was_set_aside_is_listed_until_it_is_purged() {
 
     place.durable(&["purge", "--prefix", "bad"]).done();
     let none = place.durable(&["poisoned"]).done();
-    assert_eq!(none, "no activity was set aside\n");
+    assert_eq!(none, "there are no dead letters\n");
 }
 
 /// Runs `bad-1` on a node that runs no activities, and sets its activity aside.

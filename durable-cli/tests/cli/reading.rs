@@ -64,7 +64,7 @@ async fn instances_are_listed_and_filtered() {
     let coloured = place.durable(&["--color", "always", "list"]).done();
     assert!(coloured.contains("\u{1b}[32m"));
     let none = place.durable(&["list", "--prefix", "none"]).done();
-    assert_eq!(none, "no instance is meant by that\n");
+    assert_eq!(none, "no instance matches\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,7 +291,7 @@ async fn a_check_finds_a_flipped_bit() {
     assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
     let told = place.durable(&["history", "quick-1"]).refused();
     assert!(told.contains("quick-1"), "{told}");
-    assert!(told.contains("`durable check` tells what else"), "{told}");
+    assert!(told.contains("`durable check` shows what else"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

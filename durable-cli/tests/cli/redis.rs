@@ -88,7 +88,7 @@ impl Drop for Server {
     }
 }
 
-/// Taken and given back: a server refuses to start if somebody else is faster.
+/// Taken and given back: a server refuses to start if another process is faster.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -106,7 +106,7 @@ fn write_identity(folder: &Path) -> [String; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_behind_tls_is_looked_into_by_whoever_has_the_certificates() {
+async fn a_store_behind_tls_is_read_with_the_certificates() {
     let folder = tempfile::tempdir().unwrap();
     let [cert, key] = write_identity(folder.path());
     let port = free_port().to_string();

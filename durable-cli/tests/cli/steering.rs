@@ -141,7 +141,7 @@ async fn many_instances_are_meant_by_a_description() {
     let suspended = place.durable(&["suspend", "--name", "waits"]).done();
     assert_eq!(suspended, "child-1: suspended\nwaits-1: suspended\n");
     let none = place.durable(&["suspend", "--name", "waits"]).done();
-    assert_eq!(none, "no instance is meant by that\n");
+    assert_eq!(none, "no instance matches\n");
     let resumed = place.json(&["resume", "--status", "suspended"]);
     assert_eq!(resumed["instances"].as_array().unwrap().len(), 2);
     let ended = place.json(&["terminate", "--status", "completed,failed"]);
@@ -180,10 +180,10 @@ async fn instances_are_cancelled_and_terminated() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_refuses_does_not_keep_the_others_from_it() {
     let place = Place::filled().await;
-    let ran = place.durable(&["suspend", "nobody", "waits-1", "quick-1"]);
+    let ran = place.durable(&["suspend", "absent-1", "waits-1", "quick-1"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, "waits-1: suspended\n"));
     for part in [
-        "there is no instance `nobody`",
+        "there is no instance `absent-1`",
         "instance `quick-1` has ended",
         "error: 2 of 3 were refused",
     ] {

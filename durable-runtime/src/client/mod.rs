@@ -47,10 +47,7 @@ pub use start::Start;
 ///     .await?;
 /// order.raise(APPROVED, &true).await?;
 ///
-/// let pending = InstanceFilter {
-///     statuses: vec![StatusKind::Pending],
-///     ..InstanceFilter::default()
-/// };
+/// let pending = InstanceFilter::all().statuses([StatusKind::Pending]);
 /// let page = client.instances(&pending, None, 100).await?;
 /// assert_eq!(page.instances[0].instance, "order-7");
 ///

@@ -1,4 +1,4 @@
-//! Telling activities that nobody waits for them any more.
+//! Telling activities that their orchestration no longer waits for them.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn reporting(
                 ctx.cancelled().await;
                 assert!(ctx.is_cancelled());
                 reports.send(began.elapsed()).unwrap();
-                Err(Failure::cancelled("nobody waits"))
+                Err(Failure::cancelled("the orchestration no longer waits"))
             }
         })
         .build()
@@ -224,7 +224,7 @@ async fn a_call_that_is_dropped_before_a_worker_took_it_is_never_run() {
     let builder =
         Registry::builder().orchestration(CALL, |ctx: OrchestrationContext, input| async move {
             tokio::select! {
-                result = ctx.activity(LONG, &()).queue("nobody") => result,
+                result = ctx.activity(LONG, &()).queue("unserved") => result,
                 timer = one_second(&ctx) => timer.map(|()| input),
             }
         });

@@ -71,7 +71,7 @@ async fn nodes_specialise_by_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_of_a_queue_that_nobody_serves_waits() {
+async fn work_of_a_queue_that_no_node_serves_waits() {
     let world = World::new();
     let packer = world
         .node_with(&worker("Ada"), serving(Some("packers")))

@@ -71,7 +71,7 @@ async fn a_saga_undoes_what_it_did_when_it_is_cancelled() {
         panic!("{error}");
     };
     assert_eq!(failure, Failure::cancelled("rain"));
-    // The car is booked on: nobody interrupts it, and its result is dropped.
+    // The car is booked on: no node interrupts it, and its result is dropped.
     assert_eq!(
         *log.lock().unwrap(),
         [
@@ -362,7 +362,7 @@ async fn clients_of_unknown_and_ended_instances_are_told_so() {
         .unwrap();
     let node = world.node(&registry).await;
     let client = node.client();
-    let unknown = client.instance(TRIP, "nobody");
+    let unknown = client.instance(TRIP, "absent");
     for answer in [
         unknown.cancel("x").await,
         unknown.terminate("x").await,

@@ -168,7 +168,7 @@ async fn messages_that_an_ended_execution_never_read_do_not_reach_its_restart() 
     let hold = client.start(HOLD, "h", &1).await.unwrap();
     settle().await;
     // The end of the execution is committed while three more messages are on their
-    // way, and nobody deals with them before the restart.
+    // way, and no turn handles them before the restart.
     use crate::faulty::Fault;
     store.follow(|name, _| match name {
         "commit" => Fault::Slow(100, 0),

@@ -97,7 +97,7 @@ async fn a_chain_of_n_activities_costs_n_plus_one_commits_and_nothing_else_per_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_started_an_instance_and_waits_reads_it_once() {
+async fn a_client_that_started_an_instance_and_waits_reads_it_once() {
     let world = World::new();
     let (node, _) = counted_node(&world, options()).await;
     let store = world.counted();
@@ -118,7 +118,7 @@ async fn whoever_started_an_instance_and_waits_reads_it_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_for_an_instance_of_another_reads_it_first_and_at_its_end() {
+async fn a_client_that_waits_for_an_instance_of_another_reads_it_first_and_at_its_end() {
     let world = World::new();
     let (node, _) = counted_node(&world, options()).await;
     let store = world.counted();
@@ -258,7 +258,7 @@ async fn an_idle_node_asks_the_store_only_now_and_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_instance_is_held_by_nobody() {
+async fn an_idle_instance_is_held_by_no_session() {
     let world = World::new();
     let (node, _) = counted_node(&world, options()).await;
     let client = world.client();

@@ -118,9 +118,9 @@ async fn an_unknown_or_finished_instance_is_a_typed_error() {
     let world = World::new();
     let node = world.node(&registry()).await;
     let client = node.client();
-    let unknown = client.instance(COLLECT, "nobody");
+    let unknown = client.instance(COLLECT, "absent");
     let error = unknown.raise(NUMBER, &1).await.unwrap_err();
-    assert!(matches!(error, ClientError::NotFound { instance } if instance == "nobody"));
+    assert!(matches!(error, ClientError::NotFound { instance } if instance == "absent"));
     let instance = client.start(COLLECT, "c-1", &0).await.unwrap();
     instance.wait().await.unwrap();
     let error = instance.raise(NUMBER, &1).await.unwrap_err();
@@ -160,7 +160,7 @@ async fn instances_send_events_to_each_other() {
     let sender = client.start(SEND, "s-1", &input).await.unwrap();
     sender.wait().await.unwrap();
     assert_eq!(collector.wait().await.unwrap(), [5, 6, 7]);
-    let input = ("nobody".to_string(), vec![1]);
+    let input = ("absent".to_string(), vec![1]);
     let sender = client.start(SEND, "s-2", &input).await.unwrap();
     sender.wait().await.unwrap();
     let input = ("c-1".to_string(), vec![1]);
@@ -263,20 +263,20 @@ fn too_early() -> Failure {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_for_nobody_is_no_failure_of_its_sender() {
+async fn an_event_for_no_instance_is_no_failure_of_its_sender() {
     let world = World::new();
     let node = world.node(&registry()).await;
     let client = node.client();
     let ended = client.start(COLLECT, "ended", &0).await.unwrap();
     assert!(ended.wait().await.unwrap().is_empty());
     let before = world.history("ended", 1).await;
-    for (id, target) in [("s1", "ended"), ("s2", "nobody")] {
+    for (id, target) in [("s1", "ended"), ("s2", "absent")] {
         let input = (target.to_owned(), vec![1, 2]);
         let sender = client.start(SEND, id, &input).await.unwrap();
         sender.wait().await.unwrap();
     }
     stop(node).await;
     assert_eq!(world.history("ended", 1).await, before);
-    assert!(!world.store.snapshot().instances.contains_key("nobody"));
+    assert!(!world.store.snapshot().instances.contains_key("absent"));
     world.assert_done();
 }

@@ -126,7 +126,7 @@ pub(crate) fn line(event: &Event) -> String {
     format!("{} {text}", event.kind().name())
 }
 
-/// The trace of a journey that nobody disturbs.
+/// The trace of a journey that no fault disturbs.
 pub(crate) async fn undisturbed() -> BTreeMap<String, Vec<String>> {
     let world = World::new();
     let node = world.node(&registry()).await;

@@ -91,10 +91,10 @@ async fn a_hard_stop_overtakes_a_long_inbox_that_no_node_can_read() {
     for number in 0..MANY {
         flow.raise(GO, &number).await.unwrap();
     }
-    flow.terminate("nobody has it").await.unwrap();
+    flow.terminate("no node has it").await.unwrap();
     let lacking = world.node(&Registry::builder().build().unwrap()).await;
     assert!(flow.wait().await.is_err());
-    assert_eq!(world.status("f").await, terminated("nobody has it"));
+    assert_eq!(world.status("f").await, terminated("no node has it"));
     assert_eq!(
         world.kinds("f", 1).await,
         ["OrchestrationStarted", "OrchestrationTerminated"]

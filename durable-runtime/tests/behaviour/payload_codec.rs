@@ -1,5 +1,5 @@
-//! A codec between the runtime and its store: nothing readable is stored, and nobody
-//! notices.
+//! A codec between the runtime and its store: nothing readable is stored, and the
+//! code sees no difference.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

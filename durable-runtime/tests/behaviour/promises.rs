@@ -149,9 +149,9 @@ async fn a_promise_that_is_unknown_is_ignored_and_an_unknown_instance_is_an_erro
     settle().await;
     assert_eq!(world.kinds("ask-1", 1).await.len(), 3);
     world.assert_idle();
-    let mut nobody = token.clone();
-    nobody.instance = "nobody".into();
-    let error = client.resolve_promise(&nobody, &"no").await.unwrap_err();
+    let mut unknown = token.clone();
+    unknown.instance = "absent".into();
+    let error = client.resolve_promise(&unknown, &"no").await.unwrap_err();
     assert!(matches!(error, ClientError::NotFound { .. }));
     client.resolve_promise(&token, &"yes").await.unwrap();
     instance.raise(STOP, &()).await.unwrap();

@@ -31,7 +31,7 @@ async fn approval(ctx: OrchestrationContext, _: u32) -> Result<String, Failure> 
         }
         ctx.set_custom_status(&format!("reminded {day} times"))?;
     }
-    Ok("nobody answered".to_string())
+    Ok("no answer".to_string())
 }
 
 fn approvals() -> Registry {
@@ -60,11 +60,11 @@ async fn a_person_approves_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_approves_in_time() {
+async fn no_approval_comes_in_time() {
     let world = World::lasting(DAY * 10);
     let node = world.node_with(&approvals(), slow_heartbeats()).await;
     let instance = node.client().start(APPROVAL, "a", &0).await.unwrap();
-    assert_eq!(instance.wait().await.unwrap(), "nobody answered");
+    assert_eq!(instance.wait().await.unwrap(), "no answer");
     assert_eq!(world.elapsed(), DAY * 3);
     stop(node).await;
     world.assert_done();

@@ -433,7 +433,7 @@ async fn an_ended_instance_stays_ended_whatever_reaches_it_and_its_code_is_not_r
     let instance = node.client().start(FLOW, "f", &1).await.unwrap();
     instance.wait().await.unwrap();
     stop(node).await;
-    // Somebody who cannot know that it ended starts it as a child, and the code has
+    // A parent that cannot know that it ended starts it as a child, and the code has
     // changed beyond recognition.
     let changed = Registry::builder()
         .orchestration(FLOW, |_: OrchestrationContext, _: u32| async move {

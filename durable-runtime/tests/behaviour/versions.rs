@@ -161,7 +161,7 @@ async fn a_running_instance_is_picked_up_by_the_node_that_has_its_version() {
     for instance in instances {
         assert_eq!(instance.wait().await.unwrap(), "1.0.0");
     }
-    // Nobody who cannot run them takes them twice from who can.
+    // A node that cannot run them does not take them twice from one that can.
     assert!(
         world.elapsed() <= Duration::from_millis(500),
         "{:?}",

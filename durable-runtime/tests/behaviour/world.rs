@@ -127,8 +127,8 @@ impl World {
         blocked.map(|failure| failure.to_string())
     }
 
-    /// Nothing is left to be done: no work, no timer, no message, nobody who holds
-    /// anything, and every instance has ended.
+    /// Nothing is left to be done: no work, no timer, no message, no lease,
+    /// and every instance has ended.
     pub(crate) fn assert_done(&self) {
         self.assert_idle();
         for (id, instance) in self.store.snapshot().instances {
@@ -138,7 +138,7 @@ impl World {
     }
 
     /// As [`assert_done`](Self::assert_done), but instances may wait for something
-    /// from outside, or for somebody to resume them.
+    /// from outside, or for a client to resume them.
     pub(crate) fn assert_idle(&self) {
         let snapshot = self.store.snapshot();
         assert!(snapshot.work.is_empty(), "work: {:#?}", snapshot.work);

@@ -164,7 +164,7 @@ async fn an_actor_inside_an_orchestration_serves_requests_and_events() {
                         let Some((tag, reply)) = request else { break };
                         let done = ctx.activity(WORK, &work(tag, &mut dice)).await?;
                         log.lock().await.push(done.clone());
-                        // Whoever asked may have given up.
+                        // The caller may have given up.
                         let _ = reply.send(done);
                     }
                     event = ctx.external_event::<u64>("news") => {

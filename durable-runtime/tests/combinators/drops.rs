@@ -128,7 +128,7 @@ async fn branches_are_polled_once_put_aside_and_polled_again_later() {
                 Poll::Pending => parked.push((n, future)),
             }
         }
-        // Their values arrive while nobody looks.
+        // Their values arrive while no code polls them.
         for round in 0..2 {
             log.push(
                 ctx.activity(WORK, &work(format!("meanwhile{round}"), &mut dice))

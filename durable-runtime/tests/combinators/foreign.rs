@@ -117,7 +117,7 @@ async fn a_durable_future_in_a_spawned_task() {
     })
     .await;
     assert_says(&awaited, "not durable");
-    // Nobody awaits it, and the orchestration has a month to sleep.
+    // No code awaits it, and the orchestration has a month to sleep.
     let forgotten = suspended(async |ctx: OrchestrationContext, _| {
         let context = ctx.clone();
         tokio::spawn(async move { context.sleep(Duration::from_secs(1)).await });

@@ -143,7 +143,7 @@ async fn one_that_polls_its_children_in_turns() {
     assert!(distinct(&logs) > 50, "{}", distinct(&logs));
 }
 
-/// Polls its children in an order that nobody knows, and drops one at the end.
+/// Polls its children in a random order, and drops one at the end.
 struct AnyOrder<'a> {
     open: Vec<(usize, Child<'a>)>,
     log: Log,

@@ -89,7 +89,7 @@ async fn unordered_futures_that_grow_while_they_are_read() {
                 open.push(two(ctx.clone(), tag, seed).boxed());
             }
             if dice.below(2) == 0 {
-                // The others finish while nobody reads them.
+                // The others finish while no code reads them.
                 let handled = work(format!("handler{}", log.len()), &mut dice);
                 log.push(ctx.activity(WORK, &handled).await?);
             }

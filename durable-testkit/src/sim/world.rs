@@ -5,12 +5,13 @@
 //! that is drawn is drawn from a stream that follows from the seed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use durable_core::MessageId;
 use durable_core::provider::Provider;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::chance::Stream;
@@ -45,7 +46,10 @@ pub(crate) struct World {
     /// The store. This handle never moves its time: the lives do.
     memory: MemoryProvider,
     around_store: AroundStore,
-    phase: watch::Sender<SimPhase>,
+    phase: Mutex<SimPhase>,
+    /// Wakes in the order in which tasks began to wait, as `watch` does not: a seed is one
+    /// run to the byte.
+    phase_changed: Notify,
     limits: WorldLimits,
     state: Mutex<WorldState>,
 }
@@ -99,7 +103,8 @@ impl World {
             scope,
             memory,
             around_store,
-            phase: watch::Sender::new(SimPhase::Faults),
+            phase: Mutex::new(SimPhase::Faults),
+            phase_changed: Notify::new(),
             limits,
             state: Mutex::new(WorldState {
                 timeline: SimTimeline::default(),
@@ -119,22 +124,30 @@ impl World {
     }
 
     pub(crate) fn phase(&self) -> SimPhase {
-        *self.phase.borrow()
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the simulation has come this far.
     pub(crate) async fn reached(&self, phase: SimPhase) {
-        let mut receiver = self.phase.subscribe();
-        // The sender lives as long as this future does.
-        let _ = receiver.wait_for(|now| *now >= phase).await;
+        loop {
+            let mut changed = pin!(self.phase_changed.notified());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            if self.phase() >= phase {
+                return;
+            }
+            changed.await;
+        }
     }
 
     pub(crate) fn enter(&self, phase: SimPhase) {
-        self.phase.send_if_modified(|now| {
-            let is_later = phase > *now;
-            *now = phase.max(*now);
-            is_later
-        });
+        let mut now = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_later = phase > *now;
+        *now = phase.max(*now);
+        drop(now);
+        if is_later {
+            self.phase_changed.notify_waiters();
+        }
     }
 
     /// Opens the store for a process with this clock.

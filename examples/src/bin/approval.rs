@@ -1,4 +1,4 @@
-//! Human approval with a timeout: whoever is first, the person or the timer.
+//! Human approval with a timeout: the first one decides, the person or the timer.
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn approval(ctx: OrchestrationContext, patience: Duration) -> Result<Strin
         }
         waited = ctx.sleep(patience) => {
             waited?;
-            Ok("nobody answered in time".into())
+            Ok("no answer in time".into())
         }
     }
 }

@@ -65,7 +65,7 @@ async fn main() -> ExampleResult {
         .await?;
     for record in all.instances {
         let parent = record.parent.map(|parent| parent.instance.to_string());
-        let parent = parent.unwrap_or_else(|| "nobody".into());
+        let parent = parent.unwrap_or_else(|| "no parent".into());
         println!("{} answers {parent}", record.instance);
     }
     example.stop().await

@@ -1,6 +1,6 @@
 //! Inside an existing axum service: the node runs beside the routes, and both stop in
-//! good order. Requests end, activities may finish, what is left is handed back; the
-//! next process goes on with it.
+//! good order. Requests end, activities may finish, the node gives the leases of the rest back;
+//! the next process goes on with it.
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::time::Duration;

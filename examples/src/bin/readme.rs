@@ -15,7 +15,7 @@ async fn order(ctx: OrchestrationContext, cents: u64) -> Result<String, Failure>
     let receipt = ctx.activity(CHARGE, &cents).await?; // recorded: not called again after a crash
     tokio::select! {
         approved = ctx.external_event(APPROVED) => approved.map(|_| receipt),
-        late = ctx.sleep(DAY) => late.map(|()| "nobody approved".into()),
+        late = ctx.sleep(DAY) => late.map(|()| "not approved in time".into()),
     }
 }
 

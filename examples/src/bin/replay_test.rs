@@ -18,13 +18,13 @@ async fn yesterday(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure
     ctx.activity(PACK, &order).await
 }
 
-/// Packs first: those who have charged cannot follow.
+/// Packs first: orders that were charged cannot follow.
 async fn careless(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure> {
     ctx.activity(PACK, &order).await?;
     ctx.activity(CHARGE, &order).await
 }
 
-/// Packs first, for those who come here from now on.
+/// Packs first, for orders that come here from now on.
 async fn careful(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure> {
     if ctx.patched("pack first").await {
         return careless(ctx, order).await;

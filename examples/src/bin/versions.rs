@@ -38,7 +38,7 @@ async fn pack_before(ctx: OrchestrationContext, (): ()) -> Result<String, Failur
     Ok(packed)
 }
 
-/// Weighs before it packs, but not for those who have packed.
+/// Weighs before it packs, but not for orders that were packed already.
 async fn pack_patched(ctx: OrchestrationContext, (): ()) -> Result<String, Failure> {
     let mut done = String::new();
     if ctx.patched("weigh first").await {

@@ -37,7 +37,7 @@ fn main() -> ExampleResult {
         TestEnvironment::builder(registry).replace_activity(REMIND, |_| async { Ok(()) });
 
     environment.clone().run(async |env| {
-        // Somebody pays five days after the first reminder.
+        // The customer pays five days after the first reminder.
         let invoice = env.start(INVOICE, "paid-late", &500).await?;
         env.advance(15 * DAY).await;
         assert_eq!(env.scheduled(REMIND), [1]);
@@ -47,7 +47,7 @@ fn main() -> ExampleResult {
     })?;
 
     environment.run(async |env| {
-        // Nobody pays, and the node dies right after each reminder was sent.
+        // The customer does not pay, and the node dies right after each reminder was sent.
         env.crash_after(EventKind::ActivityCompleted);
         let began = env.now();
         let invoice = env.start(INVOICE, "unpaid", &500).await?;

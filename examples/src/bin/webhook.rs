@@ -34,7 +34,7 @@ async fn checkout(ctx: OrchestrationContext, cents: u64) -> Result<String, Failu
     }
 }
 
-/// The webhook: whoever knows the token may resolve the promise. A real one checks a
+/// The webhook: a caller that knows the token may resolve the promise. A real one checks a
 /// signature too.
 async fn paid(
     State(client): State<Client>,

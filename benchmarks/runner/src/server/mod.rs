@@ -147,7 +147,7 @@ impl Drop for Watch {
     }
 }
 
-/// A port that nobody uses.
+/// A port that no process uses.
 fn free_port() -> Result<u16, Error> {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let port = port.map_err(|source| Error::program("a free port", source))?;

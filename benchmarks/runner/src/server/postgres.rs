@@ -22,7 +22,7 @@ const BINARIES: &str = "/usr/lib/postgresql/15/bin";
 pub(super) struct Stop {
     binaries: PathBuf,
     data: PathBuf,
-    /// The server, or whoever changed the user for it.
+    /// The server, or the program that changed the user for it.
     child: Child,
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum What {
     Run { wait_ms: Option<u64>, fails: bool },
     /// Runs a program as a child.
     Child { program: Box<Program> },
-    /// Starts a program that nobody waits for.
+    /// Starts a program that no other waits for.
     Detach { program: Box<Program> },
     /// Sets or clears a state key.
     State { key: u8, value: Option<u64> },
@@ -90,7 +90,7 @@ pub(crate) enum What {
         begun: Box<Node>,
         meanwhile: Box<Node>,
     },
-    /// Does it while nobody else does something of this sort.
+    /// Does it while no other branch does something of this sort.
     Locked { body: Box<Node> },
 }
 

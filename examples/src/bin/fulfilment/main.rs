@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p durable-examples --bin fulfilment` starts an order-fulfilment
 //! orchestration on a SQLite file in a child process: items are reserved at once, the
-//! card is charged. Right after the money moved, and before anybody recorded it, the
+//! card is charged. Right after the money moved, and before it was recorded, the
 //! child is killed with SIGKILL. A second node opens the same file and goes on: a
 //! timer, an approval, a carrier that fails, and the compensation. It ends by itself
 //! within a few seconds and shows what happened when.
@@ -148,7 +148,7 @@ async fn approve_when_asked(
         })
         .await?;
     tokio::time::sleep(Duration::from_millis(400)).await;
-    screen.say("somebody raises the event `approval`");
+    screen.say("a client raises the event `approval`");
     order.raise(APPROVAL, &true).await?;
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) async fn fulfil(ctx: OrchestrationContext, order: Order) -> Result<Outcome, Failure> {
-    // Fan out: all items at once. A reservation that nobody needs lapses by itself.
+    // Fan out: all items at once. A reservation that no order needs lapses by itself.
     let reserving = order.items.iter().map(|item| ctx.activity(RESERVE, item));
     let reserved = try_join_all(reserving).await?;
     let receipt = ctx.activity(CHARGE, &order).await?;
@@ -65,7 +65,10 @@ async fn ship(ctx: &OrchestrationContext, order: &Order) -> Result<String, Failu
     };
     ctx.set_custom_status("approved")?;
     if !is_approved {
-        return Err(Failure::application("not_approved", "nobody said yes"));
+        return Err(Failure::application(
+            "not_approved",
+            "the order was not approved",
+        ));
     }
     let twice = RetryPolicy {
         max_attempts: 2,
