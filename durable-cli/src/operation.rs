@@ -78,11 +78,8 @@ impl Operation {
 ///     fire_at_ms: 9_000,
 ///     execution_id: ExecutionId::FIRST,
 /// };
-/// let history = History {
-///     instance: "order-7".into(),
-///     execution_id: ExecutionId::FIRST,
-///     entries: vec![HistoryEntry { recorded_at_ms: 4_000, event: timer }],
-/// };
+/// let entries = vec![HistoryEntry::new(4_000, timer)];
+/// let history = History::new("order-7".into(), ExecutionId::FIRST, entries);
 /// let operations = operations(&history);
 /// assert_eq!(operations[0].command.to_string(), "Timer(0)");
 /// assert_eq!(operations[0].due_at_ms, Some(9_000));
@@ -164,11 +161,11 @@ impl<'a> Walk<'a> {
                 (Some(name.clone()), None, Some(instance.to_string()))
             }
             Event::PromiseCreated { name, number, .. } => {
-                let token = PromiseToken {
-                    instance: self.history.instance.clone(),
-                    execution_id: self.history.execution_id,
-                    number: *number,
-                };
+                let token = PromiseToken::new(
+                    self.history.instance.clone(),
+                    self.history.execution_id,
+                    *number,
+                );
                 (Some(name.clone()), None, Some(token.to_string()))
             }
             _ => return None,

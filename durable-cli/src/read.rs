@@ -102,11 +102,7 @@ pub(crate) async fn history(
         EventId::UNASSIGNED,
         usize::MAX,
     );
-    Ok(History {
-        instance: instance.clone(),
-        execution_id,
-        entries: entries.await?,
-    })
+    Ok(History::new(instance.clone(), execution_id, entries.await?))
 }
 
 /// The histories of all executions of an instance that are still stored.

@@ -56,11 +56,7 @@ order-7 · order 1.0.0 · execution 1 · running for 10 s
 
 #[test]
 fn a_history_without_events_is_drawn_too() {
-    let history = History {
-        instance: "order-7".into(),
-        execution_id: ExecutionId::FIRST,
-        entries: Vec::new(),
-    };
+    let history = History::new("order-7".into(), ExecutionId::FIRST, Vec::new());
     let timeline = Timeline::of(&history, 7);
     assert!(plain(&timeline, 80).contains("nothing was asked for yet"));
     assert!(timeline.to_svg().ends_with("</svg>\n"));
@@ -90,11 +86,7 @@ proptest! {
         entries in proptest::collection::vec(strategy::any_entry(), 0..20),
         now_ms in any::<u64>(),
     ) {
-        let history = History {
-            instance: "order-7".into(),
-            execution_id: ExecutionId::FIRST,
-            entries,
-        };
+        let history = History::new("order-7".into(), ExecutionId::FIRST, entries);
         let timeline = Timeline::of(&history, now_ms);
         prop_assert!(!plain(&timeline, 100).is_empty());
         prop_assert!(is_well_formed(&timeline.to_svg()));

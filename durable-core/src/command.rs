@@ -12,6 +12,7 @@ use crate::text::{InstanceId, Name, Payload, Version};
 
 /// A command with an answer: made when a durable future is first polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Command {
     /// Call an activity.
     Activity {
@@ -59,6 +60,7 @@ pub enum Command {
 
 /// A command without an answer: made by the call itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OneWayCommand {
     /// Start another orchestration and do not wait for it.
     StartDetached {
@@ -108,6 +110,7 @@ pub enum OneWayCommand {
 
 /// How the code returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ending {
     /// With a value.
     Completed {

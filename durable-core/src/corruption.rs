@@ -9,6 +9,7 @@ use crate::text::InstanceId;
 
 /// What is wrong with a history, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Corruption {
     /// The instance.
     pub instance: InstanceId,
@@ -20,6 +21,25 @@ pub struct Corruption {
     pub kind: EventKind,
     /// Why it cannot be.
     pub fault: HistoryFault,
+}
+
+impl Corruption {
+    /// This event of this execution cannot be.
+    pub const fn new(
+        instance: InstanceId,
+        execution_id: ExecutionId,
+        event_id: EventId,
+        kind: EventKind,
+        fault: HistoryFault,
+    ) -> Self {
+        Self {
+            instance,
+            execution_id,
+            event_id,
+            kind,
+            fault,
+        }
+    }
 }
 
 /// Why an event cannot stand where it stands.

@@ -18,6 +18,7 @@ use crate::text::{Name, Payload};
 /// assert!(!declined.retryable);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: FailureKind,

@@ -21,6 +21,7 @@ use crate::text::InstanceId;
 /// Times never fall along a history, and a `TimerFired` is never recorded before
 /// its timer was due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HistoryEntry {
     /// When it was recorded, in milliseconds since the Unix epoch.
     pub recorded_at_ms: u64,
@@ -29,6 +30,14 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
+    /// An event that was recorded at this time.
+    pub const fn new(recorded_at_ms: u64, event: Event) -> Self {
+        Self {
+            recorded_at_ms,
+            event,
+        }
+    }
+
     /// The position of the event.
     pub const fn event_id(&self) -> EventId {
         self.event.event_id()
@@ -60,6 +69,7 @@ impl HistoryEntry {
 /// assert_eq!(read, history);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct History {
     /// The instance.
     pub instance: InstanceId,
@@ -70,6 +80,20 @@ pub struct History {
 }
 
 impl History {
+    /// These entries of this execution. Whether they make sense is not checked; see
+    /// [`validate`](Self::validate).
+    pub const fn new(
+        instance: InstanceId,
+        execution_id: ExecutionId,
+        entries: Vec<HistoryEntry>,
+    ) -> Self {
+        Self {
+            instance,
+            execution_id,
+            entries,
+        }
+    }
+
     /// Checks everything that can be known without the code: positions, times,
     /// one start, completions and cancellations that name what they may name,
     /// nothing after the end. Every prefix of a valid history is valid.

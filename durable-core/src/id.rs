@@ -213,6 +213,7 @@ impl CommandNumbering {
 /// assert!("orders".parse::<PromiseToken>().is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct PromiseToken {
     /// The instance that waits.
     pub instance: InstanceId,
@@ -220,6 +221,17 @@ pub struct PromiseToken {
     pub execution_id: ExecutionId,
     /// Which promise of that execution, from 0.
     pub number: u64,
+}
+
+impl PromiseToken {
+    /// The promise of this execution with this number.
+    pub const fn new(instance: InstanceId, execution_id: ExecutionId, number: u64) -> Self {
+        Self {
+            instance,
+            execution_id,
+            number,
+        }
+    }
 }
 
 impl fmt::Display for PromiseToken {

@@ -18,6 +18,7 @@ use crate::failure::{Failure, FailureKind};
 /// ));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The longest name, instance id, key, version or message id, in bytes. Default: 1,024.
     pub max_name_bytes: usize,
@@ -27,14 +28,37 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Limits {
+    /// The defaults.
+    pub const fn new() -> Self {
         Self {
             max_name_bytes: 1024,
             max_payload_bytes: 4 * 1024 * 1024,
         }
     }
-}
 
-impl Limits {
+    /// Accepts names of so many bytes.
+    #[must_use]
+    pub const fn max_name_bytes(self, bytes: usize) -> Self {
+        Self {
+            max_name_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Accepts payloads of so many bytes.
+    #[must_use]
+    pub const fn max_payload_bytes(self, bytes: usize) -> Self {
+        Self {
+            max_payload_bytes: bytes,
+            ..self
+        }
+    }
+
     /// Checks a name; `what` says in the error whose name it is.
     ///
     /// # Errors
@@ -151,10 +175,7 @@ mod tests {
 
     #[test]
     fn the_limit_itself_is_allowed_and_one_more_is_not() {
-        let limits = Limits {
-            max_name_bytes: 3,
-            max_payload_bytes: 5,
-        };
+        let limits = Limits::new().max_name_bytes(3).max_payload_bytes(5);
         assert_eq!(limits.check_name("queue", "abc"), Ok(()));
         assert_eq!(
             limits.check_name("queue", "abcd"),

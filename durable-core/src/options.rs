@@ -11,25 +11,59 @@ use crate::text::Name;
 /// How an activity is run.
 ///
 /// ```
+/// use core::time::Duration;
+///
 /// use durable_core::{ActivityOptions, RetryPolicy};
 ///
-/// let options = ActivityOptions {
-///     retry: RetryPolicy { max_attempts: 5, ..RetryPolicy::default() },
-///     attempt_timeout_ms: Some(30_000),
-///     ..ActivityOptions::default()
-/// };
+/// let options = ActivityOptions::default()
+///     .retry(RetryPolicy::attempts(5))
+///     .attempt_timeout(Duration::from_secs(30));
+/// assert_eq!(options.attempt_timeout_ms, Some(30_000));
 /// assert_eq!(options.queue, None);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ActivityOptions {
-    /// The queue whose workers may take it; `None` is the default queue.
+    /// The queue whose workers may take it. Default: `None`, the default queue.
     pub queue: Option<Name>,
-    /// When and how often to try again.
+    /// When and how often to try again. Default: never.
     pub retry: RetryPolicy,
-    /// How long one attempt may take.
+    /// How long one attempt may take, in milliseconds. Default: `None`, without a limit.
     pub attempt_timeout_ms: Option<u64>,
-    /// How long all attempts and the waits between them may take.
+    /// How long all attempts and the waits between them may take, in milliseconds.
+    /// Default: `None`, without a limit.
     pub total_timeout_ms: Option<u64>,
+}
+
+impl ActivityOptions {
+    /// Lets only the workers of this queue take it.
+    #[must_use]
+    pub fn queue(mut self, queue: impl Into<Name>) -> Self {
+        self.queue = Some(queue.into());
+        self
+    }
+
+    /// Tries again when an attempt failed.
+    #[must_use]
+    pub fn retry(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Ends each attempt after this time, in whole milliseconds, at least one.
+    #[must_use]
+    pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
+        self.attempt_timeout_ms = Some(whole_ms(timeout).max(1));
+        self
+    }
+
+    /// Gives up after this time, all attempts and the waits between them together, in
+    /// whole milliseconds, at least one.
+    #[must_use]
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout_ms = Some(whole_ms(timeout).max(1));
+        self
+    }
 }
 
 /// When and how often a failed activity is tried again.
@@ -39,9 +73,9 @@ pub struct ActivityOptions {
 /// `jitter_percent` of itself.
 ///
 /// ```
-/// use durable_core::RetryPolicy;
-///
 /// use core::time::Duration;
+///
+/// use durable_core::RetryPolicy;
 ///
 /// const PATIENT: RetryPolicy = RetryPolicy::attempts(4)
 ///     .first_backoff(Duration::from_secs(1))
@@ -51,16 +85,18 @@ pub struct ActivityOptions {
 /// assert_eq!(RetryPolicy::NEVER.max_attempts, 1);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RetryPolicy {
-    /// How many attempts there are in all; 1 means no retry.
+    /// How many attempts there are in all; 1 means no retry. Default: 1.
     pub max_attempts: u32,
-    /// The wait after the first failed attempt.
+    /// The wait after the first failed attempt, in milliseconds. Default: 100.
     pub first_backoff_ms: u64,
-    /// By how much each wait grows over the one before: 200 doubles it.
+    /// By how much each wait grows over the one before, in percent. Default: 200, which
+    /// doubles it.
     pub backoff_percent: u32,
-    /// The longest wait.
+    /// The longest wait, in milliseconds. Default: 60,000.
     pub max_backoff_ms: u64,
-    /// How much of a wait is random, from 0 to 100.
+    /// How much of a wait is random, from 0 to 100 percent. Default: 20.
     pub jitter_percent: u32,
 }
 
@@ -83,7 +119,7 @@ impl RetryPolicy {
         }
     }
 
-    /// Waits so long after the first failed attempt.
+    /// Waits so long after the first failed attempt, in whole milliseconds.
     #[must_use]
     pub const fn first_backoff(self, wait: Duration) -> Self {
         Self {
@@ -92,11 +128,29 @@ impl RetryPolicy {
         }
     }
 
-    /// Never waits longer.
+    /// Makes each wait so many percent of the one before: 100 keeps it, 200 doubles it.
+    #[must_use]
+    pub const fn backoff_percent(self, percent: u32) -> Self {
+        Self {
+            backoff_percent: percent,
+            ..self
+        }
+    }
+
+    /// Never waits longer, in whole milliseconds.
     #[must_use]
     pub const fn max_backoff(self, wait: Duration) -> Self {
         Self {
             max_backoff_ms: whole_ms(wait),
+            ..self
+        }
+    }
+
+    /// Shortens each wait by a random part of it, up to so many percent.
+    #[must_use]
+    pub const fn jitter_percent(self, percent: u32) -> Self {
+        Self {
+            jitter_percent: percent,
             ..self
         }
     }
@@ -131,5 +185,34 @@ const fn whole_ms(duration: Duration) -> u64 {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self::NEVER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_built_from_the_defaults() {
+        let options = ActivityOptions::default()
+            .queue("gpu")
+            .retry(
+                RetryPolicy::attempts(3)
+                    .backoff_percent(150)
+                    .jitter_percent(0),
+            )
+            .attempt_timeout(Duration::from_micros(10))
+            .total_timeout(Duration::MAX);
+        assert_eq!(options.queue.as_deref(), Some("gpu"));
+        assert_eq!(
+            options.attempt_timeout_ms,
+            Some(1),
+            "none is lost in rounding"
+        );
+        assert_eq!(options.total_timeout_ms, Some(u64::MAX));
+        let waits = [1, 2, 3].map(|failed| options.retry.backoff_ms(failed));
+        assert_eq!(waits, [100, 150, 225]);
+        assert_eq!(options.retry.jitter_percent, 0);
+        assert_eq!(ActivityOptions::default().retry, RetryPolicy::NEVER);
     }
 }

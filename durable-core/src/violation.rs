@@ -10,6 +10,7 @@ use crate::text::InstanceId;
 
 /// A determinism violation: where, what the code did, what the history has.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The instance.
     pub instance: InstanceId,

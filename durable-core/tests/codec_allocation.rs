@@ -28,16 +28,16 @@ const BYTES_FOR_ANY: u64 = 512;
 const START: [u8; 6] = [1, 0, 0, 0, 0, 0];
 
 fn activity() -> HistoryEntry {
-    HistoryEntry {
-        recorded_at_ms: 1_767_225_600_000,
-        event: Event::ActivityScheduled {
+    HistoryEntry::new(
+        1_767_225_600_000,
+        Event::ActivityScheduled {
             event_id: EventId::new(2),
             name: "charge".into(),
             input: "x".repeat(5_000).into(),
             execution_id: ExecutionId::FIRST,
             options: ActivityOptions::default(),
         },
-    }
+    )
 }
 
 #[test]

@@ -231,10 +231,7 @@ fn failure_kinds_must_be_known_and_named_if_they_are_the_users() {
         .iter()
         .map(|kind| Event::OrchestrationFailed {
             event_id: EventId::new(2),
-            failure: Failure {
-                retryable: false,
-                ..Failure::new(kind.clone(), "")
-            },
+            failure: Failure::new(kind.clone(), "").not_retryable(),
         });
     assert_eq!(known, expected.collect::<Vec<_>>());
 

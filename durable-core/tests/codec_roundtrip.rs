@@ -52,7 +52,7 @@ fn events_of_every_kind_survive() {
         let config = ProptestConfig::with_cases(40);
         proptest!(config, |(recorded_at_ms in any_number(), event in any_event_of(*kind))| {
             prop_assert_eq!(event.kind(), *kind);
-            let entry = HistoryEntry { recorded_at_ms, event };
+            let entry = HistoryEntry::new(recorded_at_ms, event);
             let bytes = encode_entry(&entry).unwrap();
             let decoded = decode_entry(&bytes);
             prop_assert_eq!(decoded.as_ref(), Ok(&entry), "{}", json(&entry));
@@ -62,13 +62,13 @@ fn events_of_every_kind_survive() {
 
 #[test]
 fn an_event_without_a_position_is_not_encoded() {
-    let entry = HistoryEntry {
-        recorded_at_ms: 1,
-        event: Event::TimerCancelled {
+    let entry = HistoryEntry::new(
+        1,
+        Event::TimerCancelled {
             event_id: EventId::UNASSIGNED,
             source_event_id: EventId::new(2),
         },
-    };
+    );
     let mut out = vec![7];
     assert_eq!(
         encode_entry_into(&entry, &mut out),
@@ -81,12 +81,14 @@ fn an_event_without_a_position_is_not_encoded() {
 
 #[test]
 fn the_largest_entry_survives_and_one_byte_more_is_refused() {
-    let completed = |output: String| HistoryEntry {
-        recorded_at_ms: 1,
-        event: Event::OrchestrationCompleted {
-            event_id: EventId::new(2),
-            output: output.into(),
-        },
+    let completed = |output: String| {
+        HistoryEntry::new(
+            1,
+            Event::OrchestrationCompleted {
+                event_id: EventId::new(2),
+                output: output.into(),
+            },
+        )
     };
     // Envelope, event id and recorded time, and the length of so long a text.
     let around_the_text = 15 + 2 + 5;

@@ -37,25 +37,25 @@ proptest! {
 
 #[test]
 fn a_history_of_every_kind_survives() {
-    let history = History {
-        instance: "orders/7 \u{1f6d2}".into(),
-        execution_id: ExecutionId::new(u64::MAX),
-        entries: samples().into_iter().map(|sample| sample.entry).collect(),
-    };
+    let history = History::new(
+        "orders/7 \u{1f6d2}".into(),
+        ExecutionId::new(u64::MAX),
+        samples().into_iter().map(|sample| sample.entry).collect(),
+    );
     let text = serde_json::to_string(&history).unwrap();
     assert_eq!(serde_json::from_str::<History>(&text).unwrap(), history);
 }
 
 #[test]
 fn the_largest_numbers_survive() {
-    let entry = HistoryEntry {
-        recorded_at_ms: u64::MAX,
-        event: Event::TimerFired {
+    let entry = HistoryEntry::new(
+        u64::MAX,
+        Event::TimerFired {
             event_id: EventId::new(u64::MAX),
             source_event_id: EventId::new(u64::MAX - 1),
             fire_at_ms: (1 << 53) + 1,
         },
-    };
+    );
     assert_eq!(
         serde_json::to_value(&entry).unwrap(),
         json!({
@@ -77,14 +77,14 @@ fn json_within_json_within_text_survives() {
     for text in NASTY {
         let inner = json!({ "text": text }).to_string();
         let payload = json!({ "inner": inner, "list": [inner] }).to_string();
-        let entry = HistoryEntry {
-            recorded_at_ms: 0,
-            event: Event::StateSet {
+        let entry = HistoryEntry::new(
+            0,
+            Event::StateSet {
                 event_id: EventId::new(2),
                 key: (*text).into(),
                 value: payload.as_str().into(),
             },
-        };
+        );
         let exported = serde_json::to_string(&entry).unwrap();
         assert_eq!(
             serde_json::from_str::<HistoryEntry>(&exported).unwrap(),
@@ -102,14 +102,14 @@ fn the_order_of_fields_does_not_matter() {
         "recorded_at_ms": 5
     }"#;
     let read: HistoryEntry = serde_json::from_str(text).unwrap();
-    let expected = HistoryEntry {
-        recorded_at_ms: 5,
-        event: Event::ActivityCompleted {
+    let expected = HistoryEntry::new(
+        5,
+        Event::ActivityCompleted {
             event_id: EventId::new(3),
             source_event_id: EventId::new(2),
             result: "1".into(),
         },
-    };
+    );
     assert_eq!(read, expected);
 }
 

@@ -10,10 +10,7 @@ use durable_core::{
     Limits,
 };
 
-const LIMITS: Limits = Limits {
-    max_name_bytes: 3,
-    max_payload_bytes: 5,
-};
+const LIMITS: Limits = Limits::new().max_name_bytes(3).max_payload_bytes(5);
 const NAME: &str = "abc";
 const LONG_NAME: &str = "abcd";
 const PAYLOAD: &str = "12345";
@@ -72,29 +69,26 @@ fn empty_turn() -> TurnCommit {
 }
 
 fn status_set(status: &str) -> HistoryEntry {
-    HistoryEntry {
-        recorded_at_ms: 0,
-        event: Event::CustomStatusSet {
+    HistoryEntry::new(
+        0,
+        Event::CustomStatusSet {
             event_id: EventId::new(2),
             status: status.into(),
         },
-    }
+    )
 }
 
 fn scheduled(name: &str, input: &str, queue: &str) -> HistoryEntry {
-    HistoryEntry {
-        recorded_at_ms: 0,
-        event: Event::ActivityScheduled {
+    HistoryEntry::new(
+        0,
+        Event::ActivityScheduled {
             event_id: EventId::new(1),
             execution_id: ExecutionId::FIRST,
             name: name.into(),
             input: input.into(),
-            options: ActivityOptions {
-                queue: Some(queue.into()),
-                ..ActivityOptions::default()
-            },
+            options: ActivityOptions::default().queue(queue),
         },
-    }
+    )
 }
 
 #[test]

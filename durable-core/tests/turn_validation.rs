@@ -13,10 +13,7 @@ use durable_core::{
 const SECOND: ExecutionId = ExecutionId::FIRST.next();
 
 fn entry(event: Event) -> HistoryEntry {
-    HistoryEntry {
-        recorded_at_ms: 1_000,
-        event,
-    }
+    HistoryEntry::new(1_000, event)
 }
 
 fn activity(event_id: u64) -> HistoryEntry {

@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn work_items_are_read_from_the_entries_that_scheduled_them() {
-        let entry = HistoryEntry {
-            recorded_at_ms: 7,
-            event: Event::ActivityScheduled {
+        let entry = HistoryEntry::new(
+            7,
+            Event::ActivityScheduled {
                 event_id: EventId::new(2),
                 execution_id: ExecutionId::FIRST,
                 name: "charge".into(),
                 input: "12".into(),
                 options: ActivityOptions::default(),
             },
-        };
+        );
         let source = SourceEvent::new(ExecutionId::FIRST, EventId::new(2));
         let key = WorkKey::new("a:b".into(), source);
         let bytes = entry_bytes(&entry).unwrap();

@@ -82,11 +82,11 @@ impl Fields<'_> {
         let Some(instance) = self.text("pi")? else {
             return Ok(None);
         };
-        Ok(Some(Parent {
-            instance: instance.into(),
-            execution_id: ExecutionId::new(self.number("pe")?),
-            event_id: EventId::new(self.number("pv")?),
-        }))
+        Ok(Some(Parent::new(
+            instance.into(),
+            ExecutionId::new(self.number("pe")?),
+            EventId::new(self.number("pv")?),
+        )))
     }
 
     fn take(&mut self, name: &str) -> Option<Vec<u8>> {

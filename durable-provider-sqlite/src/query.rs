@@ -268,11 +268,11 @@ fn plain_record(
     let custom_status: Option<String> = row.get(7)?;
     let parent: Option<String> = row.get(8)?;
     let parent = match parent {
-        Some(instance) => Some(Parent {
-            instance: instance.into(),
-            execution_id: ExecutionId::new(uint(row.get(9)?)),
-            event_id: EventId::new(uint(row.get(10)?)),
-        }),
+        Some(instance) => Some(Parent::new(
+            instance.into(),
+            ExecutionId::new(uint(row.get(9)?)),
+            EventId::new(uint(row.get(10)?)),
+        )),
         None => None,
     };
     let kind: i64 = row.get(4)?;

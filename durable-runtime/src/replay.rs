@@ -22,21 +22,16 @@ use crate::registry::Registry;
 /// use durable_runtime::{Event, EventId, ExecutionId, History, HistoryEntry};
 /// use durable_runtime::{Failure, OrchestrationContext, Registry, ReplayFailure, replay};
 ///
-/// let history = History {
-///     instance: "hello-1".into(),
-///     execution_id: ExecutionId::FIRST,
-///     entries: vec![HistoryEntry {
-///         recorded_at_ms: 0,
-///         event: Event::OrchestrationStarted {
-///             event_id: EventId::FIRST,
-///             name: "hello".into(),
-///             version: "1.0.0".into(),
-///             input: "7".into(),
-///             parent: None,
-///             carried: Default::default(),
-///         },
-///     }],
+/// let started = Event::OrchestrationStarted {
+///     event_id: EventId::FIRST,
+///     name: "hello".into(),
+///     version: "1.0.0".into(),
+///     input: "7".into(),
+///     parent: None,
+///     carried: Default::default(),
 /// };
+/// let entries = vec![HistoryEntry::new(0, started)];
+/// let history = History::new("hello-1".into(), ExecutionId::FIRST, entries);
 /// let hello = |_: OrchestrationContext, n: u32| async move { Ok::<_, Failure>(n) };
 /// let registry = Registry::builder().orchestration("hello", hello).build()?;
 /// assert!(replay(&registry, &history).is_ok());
@@ -76,11 +71,8 @@ pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, Replay
 ///     parent: None,
 ///     carried: Default::default(),
 /// };
-/// let history = History {
-///     instance: "hello-1".into(),
-///     execution_id: ExecutionId::FIRST,
-///     entries: vec![HistoryEntry { recorded_at_ms: 0, event: started }],
-/// };
+/// let entries = vec![HistoryEntry::new(0, started)];
+/// let history = History::new("hello-1".into(), ExecutionId::FIRST, entries);
 ///
 /// let replayer = Replayer::new(Registry::builder().orchestration(HELLO, hello).build()?);
 /// let replayed = replayer.replay(&history)?;

@@ -100,10 +100,8 @@ impl TurnBuilder {
         let number = self.turn.new_work.len() as u64;
         let source = self.next_source();
         self.turn.new_work.push(NewWork::new(source, number));
-        let options = ActivityOptions {
-            queue,
-            ..ActivityOptions::default()
-        };
+        let mut options = ActivityOptions::default();
+        options.queue = queue;
         self.event(|event_id| Event::ActivityScheduled {
             event_id,
             name: name.into(),
@@ -243,10 +241,7 @@ impl TurnBuilder {
     }
 
     fn entry(&self, event: Event) -> HistoryEntry {
-        HistoryEntry {
-            recorded_at_ms: self.now_ms,
-            event,
-        }
+        HistoryEntry::new(self.now_ms, event)
     }
 }
 

@@ -247,10 +247,9 @@ async fn an_invalid_turn_that_leaks_is_found() {
 
 #[tokio::test]
 async fn a_provider_without_limits_is_found() {
-    let limits = Limits {
-        max_name_bytes: usize::MAX,
-        max_payload_bytes: usize::MAX,
-    };
+    let limits = Limits::new()
+        .max_name_bytes(usize::MAX)
+        .max_payload_bytes(usize::MAX);
     let suite = Conformance::new(move |clock| async move {
         let options = MemoryOptions::default().limits(limits);
         MemoryProvider::with_options(options.clock(clock))

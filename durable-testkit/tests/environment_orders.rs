@@ -33,10 +33,7 @@ async fn fulfil(ctx: OrchestrationContext, order: u64) -> Result<String, Failure
         ctx.activity(RELEASE, &order).await?;
         return Ok("released".into());
     }
-    let retries = RetryPolicy {
-        max_attempts: 3,
-        ..RetryPolicy::NEVER
-    };
+    let retries = RetryPolicy::attempts(3);
     if let Err(failure) = ctx.activity(CHARGE, &order).retry(retries).await {
         ctx.activity(RELEASE, &order).await?;
         return Err(failure);

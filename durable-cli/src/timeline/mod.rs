@@ -19,25 +19,21 @@ use crate::time::span;
 /// use durable_cli::Timeline;
 /// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
 ///
-/// let at = |recorded_at_ms, event| HistoryEntry { recorded_at_ms, event };
-/// let history = History {
-///     instance: "order-7".into(),
-///     execution_id: ExecutionId::FIRST,
-///     entries: vec![
-///         at(0, Event::ActivityScheduled {
-///             event_id: EventId::new(2),
-///             name: "charge".into(),
-///             input: "7".into(),
-///             execution_id: ExecutionId::FIRST,
-///             options: Default::default(),
-///         }),
-///         at(500, Event::ActivityCompleted {
-///             event_id: EventId::new(3),
-///             source_event_id: EventId::new(2),
-///             result: "true".into(),
-///         }),
-///     ],
-/// };
+/// let entries = vec![
+///     HistoryEntry::new(0, Event::ActivityScheduled {
+///         event_id: EventId::new(2),
+///         name: "charge".into(),
+///         input: "7".into(),
+///         execution_id: ExecutionId::FIRST,
+///         options: Default::default(),
+///     }),
+///     HistoryEntry::new(500, Event::ActivityCompleted {
+///         event_id: EventId::new(3),
+///         source_event_id: EventId::new(2),
+///         result: "true".into(),
+///     }),
+/// ];
+/// let history = History::new("order-7".into(), ExecutionId::FIRST, entries);
 /// let picture = Timeline::of(&history, 1_000).to_text(80);
 /// assert!(picture.contains("charge"));
 /// assert!(picture.contains("500 ms"));

@@ -6,6 +6,7 @@ use super::{Cursor, CursorError, CursorStage};
 /// One operation that may go on in the next poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
+#[non_exhaustive]
 pub struct Grant {
     /// The operation: wake its future and poll the root.
     pub key: OpKey,

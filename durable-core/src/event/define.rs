@@ -21,6 +21,7 @@ use crate::violation::Difference;
 
 /// On which side of the code an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EventClass {
     /// It came from outside and is delivered to the code.
     Input,

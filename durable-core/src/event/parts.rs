@@ -11,6 +11,7 @@ use crate::text::{InstanceId, MessageId, Name, Payload};
 /// The parent of a sub-orchestration: the answer goes to this scheduling event of
 /// this execution, and to no later one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Parent {
     /// The parent's instance.
     pub instance: InstanceId,
@@ -18,6 +19,17 @@ pub struct Parent {
     pub execution_id: ExecutionId,
     /// The parent's `SubOrchestrationScheduled`.
     pub event_id: EventId,
+}
+
+impl Parent {
+    /// The parent whose event scheduled the child.
+    pub const fn new(instance: InstanceId, execution_id: ExecutionId, event_id: EventId) -> Self {
+        Self {
+            instance,
+            execution_id,
+            event_id,
+        }
+    }
 }
 
 /// What one execution hands to the next through continue-as-new.
@@ -28,6 +40,7 @@ pub struct Parent {
 /// assert!(Carried::default().state.is_empty());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Carried {
     /// The state, sorted by key.
     pub state: Vec<(Name, Payload)>,
@@ -51,6 +64,7 @@ impl Carried {
 
 /// An external event that the code has not read yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct UnreadEvent {
     /// The name it was raised with.
     pub name: Name,
@@ -58,4 +72,15 @@ pub struct UnreadEvent {
     pub data: Payload,
     /// The sender's id of it.
     pub message_id: MessageId,
+}
+
+impl UnreadEvent {
+    /// An event that was raised with this name.
+    pub const fn new(name: Name, data: Payload, message_id: MessageId) -> Self {
+        Self {
+            name,
+            data,
+            message_id,
+        }
+    }
 }

@@ -139,13 +139,13 @@ fn every_fault_reads_as_a_sentence() {
         ),
     ];
     for (fault, expected) in faults {
-        let corruption = Corruption {
-            instance: "order-7".into(),
-            execution_id: ExecutionId::new(3),
-            event_id: EventId::new(5),
-            kind: EventKind::TimerFired,
+        let corruption = Corruption::new(
+            "order-7".into(),
+            ExecutionId::new(3),
+            EventId::new(5),
+            EventKind::TimerFired,
             fault,
-        };
+        );
         let sentence = format!(
             "the history of instance `order-7`, execution 3, is corrupt at event 5 \
              (TimerFired): {expected}"

@@ -9,8 +9,8 @@
 
 use durable_core::{
     ActivityOptions, Advance, Command, Corruption, Cursor, CursorError, Delivery, Difference,
-    DropReason, Ending, Event, EventId, ExecutionId, Failure, Grant, HistoryEntry, HistoryFault,
-    LeftOpen, OneWayCommand, OpKey, OpPoll, Outcome, Payload, PromiseToken, Violation,
+    DropReason, Ending, Event, EventId, ExecutionId, Failure, HistoryEntry, HistoryFault, LeftOpen,
+    OneWayCommand, OpKey, OpPoll, Outcome, Payload, PromiseToken, Violation,
 };
 
 use super::events::{INSTANCE, at, started};
@@ -244,7 +244,8 @@ impl Driver {
     }
 
     fn is_granted(&mut self, key: OpKey, executes: bool) {
-        assert_eq!(self.cursor.grant(), Ok(Some(Grant { key, executes })));
+        let grant = self.cursor.grant().unwrap().unwrap();
+        assert_eq!((grant.key, grant.executes), (key, executes));
     }
 
     /// Nothing can go on before the next input.

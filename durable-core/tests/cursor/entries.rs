@@ -15,13 +15,8 @@ use super::past::Past;
 
 /// Both the cursor and the validation of the whole say so.
 fn is_corrupt(past: &Past, event_id: u64, kind: EventKind, fault: HistoryFault) {
-    let expected = Corruption {
-        instance: INSTANCE.into(),
-        execution_id: ExecutionId::FIRST,
-        event_id: EventId::new(event_id),
-        kind,
-        fault,
-    };
+    let (execution_id, event_id) = (ExecutionId::FIRST, EventId::new(event_id));
+    let expected = Corruption::new(INSTANCE.into(), execution_id, event_id, kind, fault);
     assert_eq!(past.clone().history().validate(), Err(expected.clone()));
     for page in [1, 2, usize::MAX] {
         let mut code = Driver::unstarted(past.clone().entries(), page);

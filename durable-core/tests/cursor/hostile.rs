@@ -47,10 +47,7 @@ proptest! {
         }
         read(&program, &entries);
         // The same with positions and times that are in order again.
-        let renumbered = entries.iter().zip(1..).map(|(entry, position)| HistoryEntry {
-            recorded_at_ms: 10_000,
-            event: at(position, &entry.event),
-        });
+        let renumbered = entries.iter().zip(1..).map(|(entry, position)| HistoryEntry::new(10_000, at(position, &entry.event)));
         read(&program, &renumbered.collect::<Vec<_>>());
     }
 

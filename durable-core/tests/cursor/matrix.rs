@@ -4,6 +4,8 @@
 //! The first nine tests are the rows of the validation matrix from which this
 //! design started; the others are the rows that it did not have.
 
+use std::time::Duration;
+
 use durable_core::{
     ActivityOptions, Difference, Ending, Event, EventId, ExecutionId, Failure, Payload,
 };
@@ -82,11 +84,9 @@ fn a_task_is_compared_by_name_and_input() {
         name: "charge".into(),
         input: r#"{"amount":1,"to":"x"}"#.into(),
         execution_id: ExecutionId::new(9),
-        options: ActivityOptions {
-            queue: Some("slow".into()),
-            total_timeout_ms: Some(1),
-            ..ActivityOptions::default()
-        },
+        options: ActivityOptions::default()
+            .queue("slow")
+            .total_timeout(Duration::from_millis(1)),
     };
     Row::new(
         |code| drop_key(code.activity("charge", r#"{"amount":1,"to":"x"}"#)),

@@ -44,10 +44,8 @@ impl Past {
 
     /// Adds an event at this position, right or wrong.
     pub(crate) fn and_at(mut self, position: u64, event: &Event) -> Self {
-        self.entries.push(HistoryEntry {
-            recorded_at_ms: self.now_ms,
-            event: at(position, event),
-        });
+        self.entries
+            .push(HistoryEntry::new(self.now_ms, at(position, event)));
         self
     }
 
@@ -74,9 +72,5 @@ impl Past {
 
 /// These entries as the history of the one instance that tests are about.
 pub(crate) fn history(entries: Vec<HistoryEntry>) -> History {
-    History {
-        instance: INSTANCE.into(),
-        execution_id: ExecutionId::FIRST,
-        entries,
-    }
+    History::new(INSTANCE.into(), ExecutionId::FIRST, entries)
 }

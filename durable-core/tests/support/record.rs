@@ -111,11 +111,7 @@ fn messages() -> Vec<(&'static str, Record)> {
         start.parent = parent;
         MessageBody::Start(start)
     };
-    let parent = Parent {
-        instance: "order-7".into(),
-        execution_id,
-        event_id: source_event_id,
-    };
+    let parent = Parent::new("order-7".into(), execution_id, source_event_id);
     let activity = |result| MessageBody::ActivityFinished {
         execution_id,
         source_event_id,

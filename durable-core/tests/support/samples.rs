@@ -1,6 +1,8 @@
 //! One or more entries of every kind, chosen so that every field and every form of
 //! it occurs: the golden files are made from them.
 
+use std::time::Duration;
+
 use durable_core::{
     ActivityOptions, Carried, Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry,
     Parent, PromiseToken, RetryPolicy, UnreadEvent,
@@ -49,10 +51,7 @@ pub(crate) fn samples() -> Vec<Sample> {
 fn sample(variant: impl Into<Option<&'static str>>, event: Event) -> Sample {
     Sample {
         variant: variant.into(),
-        entry: HistoryEntry {
-            recorded_at_ms: 1_767_225_600_000 + event.event_id().get() % 1_000,
-            event,
-        },
+        entry: HistoryEntry::new(1_767_225_600_000 + event.event_id().get() % 1_000, event),
     }
 }
 
@@ -64,6 +63,22 @@ fn declined() -> Failure {
     Failure::application("card_declined", "the bank said no: «无余额»")
         .with_details(r#"{"code":51,"bank":"Crédit"}"#)
         .not_retryable()
+}
+
+fn carried() -> Carried {
+    let mut carried = Carried::default();
+    carried.state = vec![
+        ("gift".into(), "true".into()),
+        ("items".into(), r#"["ä","\u0000"]"#.into()),
+    ];
+    carried.custom_status = Some(r#""packing""#.into());
+    carried.unread_events = vec![
+        UnreadEvent::new("add".into(), r#"{"sku":"é"}"#.into(), "m-1".into()),
+        UnreadEvent::new("add".into(), "null".into(), "m-2".into()),
+    ];
+    carried.read_message_ids = vec!["m-0".into(), "".into(), "m-½".into()];
+    carried.cancel_reason = Some("the customer left".into());
+    carried
 }
 
 fn starts() -> Vec<Sample> {
@@ -86,11 +101,11 @@ fn starts() -> Vec<Sample> {
                 name: "ship 📦".into(),
                 version: "2.10.3-beta.1+build.7".into(),
                 input: r#"{"order":7,"to":"Zürich"}"#.into(),
-                parent: Some(Parent {
-                    instance: "orders/7".into(),
-                    execution_id: ExecutionId::new(300),
-                    event_id: at(70_000),
-                }),
+                parent: Some(Parent::new(
+                    "orders/7".into(),
+                    ExecutionId::new(300),
+                    at(70_000),
+                )),
                 carried: Carried::default(),
             },
         ),
@@ -102,27 +117,7 @@ fn starts() -> Vec<Sample> {
                 version: "1.4.0".into(),
                 input: "[1,2]".into(),
                 parent: None,
-                carried: Carried {
-                    state: vec![
-                        ("gift".into(), "true".into()),
-                        ("items".into(), r#"["ä","\u0000"]"#.into()),
-                    ],
-                    custom_status: Some(r#""packing""#.into()),
-                    unread_events: vec![
-                        UnreadEvent {
-                            name: "add".into(),
-                            data: r#"{"sku":"é"}"#.into(),
-                            message_id: "m-1".into(),
-                        },
-                        UnreadEvent {
-                            name: "add".into(),
-                            data: "null".into(),
-                            message_id: "m-2".into(),
-                        },
-                    ],
-                    read_message_ids: vec!["m-0".into(), "".into(), "m-½".into()],
-                    cancel_reason: Some("the customer left".into()),
-                },
+                carried: carried(),
             },
         ),
     ]
@@ -147,18 +142,17 @@ fn activities() -> Vec<Sample> {
                 name: "résumé".into(),
                 input: "\"\\u2603 ☃\"".into(),
                 execution_id: ExecutionId::new(u64::MAX),
-                options: ActivityOptions {
-                    queue: Some("gpu-気".into()),
-                    retry: RetryPolicy {
-                        max_attempts: u32::MAX,
-                        first_backoff_ms: 250,
-                        backoff_percent: 65_536,
-                        max_backoff_ms: u64::MAX,
-                        jitter_percent: 100,
-                    },
-                    attempt_timeout_ms: Some(30_000),
-                    total_timeout_ms: Some(4_294_967_296),
-                },
+                options: ActivityOptions::default()
+                    .queue("gpu-気")
+                    .attempt_timeout(Duration::from_millis(30_000))
+                    .total_timeout(Duration::from_millis(4_294_967_296))
+                    .retry(
+                        RetryPolicy::attempts(u32::MAX)
+                            .first_backoff(Duration::from_millis(250))
+                            .max_backoff(Duration::from_millis(u64::MAX))
+                            .backoff_percent(65_536)
+                            .jitter_percent(100),
+                    ),
             },
         ),
         sample(
@@ -373,11 +367,7 @@ fn recorded_values() -> Vec<Sample> {
 }
 
 fn promises() -> Vec<Sample> {
-    let target = PromiseToken {
-        instance: "orders/7".into(),
-        execution_id: ExecutionId::new(256),
-        number: 3,
-    };
+    let target = PromiseToken::new("orders/7".into(), ExecutionId::new(256), 3);
     vec![
         sample(
             None,

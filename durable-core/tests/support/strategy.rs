@@ -1,6 +1,8 @@
 //! Strategies for entries, events of every kind, and their parts. They know the
 //! types only: whether events make sense in their order is no concern of theirs.
 
+use std::time::Duration;
+
 use durable_core::{
     ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
     History, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
@@ -78,21 +80,14 @@ impl<T: AnyField + Clone + 'static> AnyField for Option<T> {
 
 /// Any entry.
 pub(crate) fn any_entry() -> impl Strategy<Value = HistoryEntry> {
-    (any_number(), any_event()).prop_map(|(recorded_at_ms, event)| HistoryEntry {
-        recorded_at_ms,
-        event,
-    })
+    (any_number(), any_event())
+        .prop_map(|(recorded_at_ms, event)| HistoryEntry::new(recorded_at_ms, event))
 }
 
 /// Any history: any entries, in any order.
 pub(crate) fn any_history() -> impl Strategy<Value = History> {
-    (text(), any_execution(), vec(any_entry(), 0..12)).prop_map(
-        |(instance, execution_id, entries)| History {
-            instance,
-            execution_id,
-            entries,
-        },
-    )
+    (text(), any_execution(), vec(any_entry(), 0..12))
+        .prop_map(|(instance, execution_id, entries)| History::new(instance, execution_id, entries))
 }
 
 /// Any event of any kind.
@@ -157,11 +152,11 @@ pub(crate) fn any_failure_kind() -> impl Strategy<Value = FailureKind> {
 /// Any failure.
 pub(crate) fn any_failure() -> impl Strategy<Value = Failure> {
     (any_failure_kind(), any_text(), of(text()), any::<bool>()).prop_map(
-        |(kind, message, details, retryable)| Failure {
-            kind,
-            message,
-            details,
-            retryable,
+        |(kind, message, details, retryable)| {
+            let mut failure = Failure::new(kind, message);
+            failure.details = details;
+            failure.retryable = retryable;
+            failure
         },
     )
 }
@@ -173,31 +168,22 @@ pub(crate) fn any_outcome() -> impl Strategy<Value = Result<Payload, Failure>> {
 
 /// Any parent.
 pub(crate) fn any_parent() -> impl Strategy<Value = Parent> {
-    (text(), any_execution(), any_source()).prop_map(|(instance, execution_id, event_id)| Parent {
-        instance,
-        execution_id,
-        event_id,
+    (text(), any_execution(), any_source()).prop_map(|(instance, execution_id, event_id)| {
+        Parent::new(instance, execution_id, event_id)
     })
 }
 
 /// Any promise token.
 pub(crate) fn any_token() -> impl Strategy<Value = PromiseToken> {
     (text(), any_execution(), any_number()).prop_map(|(instance, execution_id, number)| {
-        PromiseToken {
-            instance,
-            execution_id,
-            number,
-        }
+        PromiseToken::new(instance, execution_id, number)
     })
 }
 
 /// Anything that continue-as-new hands over.
 pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
-    let unread = (text(), text(), text()).prop_map(|(name, data, message_id)| UnreadEvent {
-        name,
-        data,
-        message_id,
-    });
+    let unread = (text(), text(), text())
+        .prop_map(|(name, data, message_id)| UnreadEvent::new(name, data, message_id));
     (
         vec((text(), text()), 0..4),
         of(text()),
@@ -206,12 +192,14 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
         of(any_text()),
     )
         .prop_map(
-            |(state, custom_status, unread_events, read_message_ids, cancel_reason)| Carried {
-                state,
-                custom_status,
-                unread_events,
-                read_message_ids,
-                cancel_reason,
+            |(state, custom_status, unread_events, read_message_ids, cancel_reason)| {
+                let mut carried = Carried::default();
+                carried.state = state;
+                carried.custom_status = custom_status;
+                carried.unread_events = unread_events;
+                carried.read_message_ids = read_message_ids;
+                carried.cancel_reason = cancel_reason;
+                carried
             },
         )
 }
@@ -227,21 +215,20 @@ pub(crate) fn any_options() -> impl Strategy<Value = ActivityOptions> {
     )
         .prop_map(
             |(max_attempts, first_backoff_ms, backoff_percent, max_backoff_ms, jitter_percent)| {
-                RetryPolicy {
-                    max_attempts,
-                    first_backoff_ms,
-                    backoff_percent,
-                    max_backoff_ms,
-                    jitter_percent,
-                }
+                RetryPolicy::attempts(max_attempts)
+                    .first_backoff(Duration::from_millis(first_backoff_ms))
+                    .max_backoff(Duration::from_millis(max_backoff_ms))
+                    .backoff_percent(backoff_percent)
+                    .jitter_percent(jitter_percent)
             },
         );
     (of(text()), retry, of(any_number()), of(any_number())).prop_map(
-        |(queue, retry, attempt_timeout_ms, total_timeout_ms)| ActivityOptions {
-            queue,
-            retry,
-            attempt_timeout_ms,
-            total_timeout_ms,
+        |(queue, retry, attempt_timeout_ms, total_timeout_ms)| {
+            let mut options = ActivityOptions::default().retry(retry);
+            options.queue = queue;
+            options.attempt_timeout_ms = attempt_timeout_ms;
+            options.total_timeout_ms = total_timeout_ms;
+            options
         },
     )
 }

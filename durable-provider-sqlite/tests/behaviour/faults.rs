@@ -272,10 +272,7 @@ async fn a_file_that_stays_busy_is_unavailable_and_then_goes_on() {
 #[tokio::test]
 async fn a_payload_at_the_limit_is_stored_and_one_over_it_writes_nothing() {
     let place = Place::new();
-    let options = SqliteOptions::default().limits(Limits {
-        max_payload_bytes: 100_000,
-        ..Limits::default()
-    });
+    let options = SqliteOptions::default().limits(Limits::new().max_payload_bytes(100_000));
     let provider = SqliteProvider::open_with(place.file(), options).unwrap();
     let message = |bytes: usize| {
         let start = StartInstance::new("fulfil".into(), "x".repeat(bytes).into());

@@ -162,16 +162,16 @@ async fn more_work_than_fits_inline_has_rows() {
 fn call_in_next_execution(turn: &mut TurnCommit) {
     let next = turn.next_execution.as_mut().unwrap();
     let source = SourceEvent::new(next.execution_id, EventId::new(2));
-    next.events.push(HistoryEntry {
-        recorded_at_ms: NOW_MS,
-        event: Event::ActivityScheduled {
+    next.events.push(HistoryEntry::new(
+        NOW_MS,
+        Event::ActivityScheduled {
             event_id: source.event_id,
             execution_id: source.execution_id,
             name: "charge".into(),
             input: "{}".into(),
             options: ActivityOptions::default(),
         },
-    });
+    ));
     turn.new_work.push(NewWork::new(source, 0));
 }
 

@@ -162,11 +162,7 @@ pub(crate) async fn audit(provider: &SqliteProvider) {
                 .map_or(EventId::UNASSIGNED, HistoryEntry::event_id);
             assert_eq!(last, execution.last_event_id, "{}", record.instance);
             assert_eq!(last.get(), entries.len() as u64, "{}", record.instance);
-            let history = History {
-                instance: record.instance.clone(),
-                execution_id: execution.execution_id,
-                entries,
-            };
+            let history = History::new(record.instance.clone(), execution.execution_id, entries);
             history.validate().unwrap();
         }
     }

@@ -29,7 +29,7 @@ impl OrchestrationContext {
     /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
     /// let receipt = ctx
     ///     .activity(CHARGE, &4990)
-    ///     .retry(RetryPolicy { max_attempts: 5, ..RetryPolicy::default() })
+    ///     .retry(RetryPolicy::attempts(5))
     ///     .attempt_timeout(Duration::from_secs(10))
     ///     .timeout(Duration::from_secs(60))
     ///     .queue("payments")
@@ -73,24 +73,24 @@ pub struct ActivityCall<O> {
 impl<O> ActivityCall<O> {
     /// Tries again when it fails.
     pub fn retry(self, policy: RetryPolicy) -> Self {
-        self.with(|options| options.retry = policy)
+        self.with(|options| options.retry(policy))
     }
 
     /// Bounds one attempt.
     pub fn attempt_timeout(self, timeout: Duration) -> Self {
-        self.with(|options| options.attempt_timeout_ms = Some(whole_ms(timeout)))
+        self.with(|options| options.attempt_timeout(timeout))
     }
 
     /// Bounds all attempts and the waits between them.
     pub fn timeout(self, timeout: Duration) -> Self {
-        self.with(|options| options.total_timeout_ms = Some(whole_ms(timeout)))
+        self.with(|options| options.total_timeout(timeout))
     }
 
     /// Has it run by nodes that serve this queue.
     pub fn queue(mut self, queue: impl Into<Name>) -> Self {
         let subject = PayloadSubject::new("queue", queue.into());
         match payload::check_name(&self.operation.shared().settings.limits, &subject) {
-            Ok(()) => self.with(|options| options.queue = Some(subject.name)),
+            Ok(()) => self.with(|options| options.queue(subject.name)),
             Err(failure) => {
                 self.operation.refuse(failure);
                 self
@@ -98,19 +98,12 @@ impl<O> ActivityCall<O> {
         }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut ActivityOptions)) -> Self {
+    fn with(mut self, change: impl FnOnce(ActivityOptions) -> ActivityOptions) -> Self {
         if let Some(Command::Activity { options, .. }) = self.operation.command_mut() {
-            change(options);
+            *options = change(std::mem::take(options));
         }
         self
     }
-}
-
-/// At least one millisecond, so that no timeout is lost in rounding.
-fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis())
-        .unwrap_or(u64::MAX)
-        .max(1)
 }
 
 impl<O: DeserializeOwned> Future for ActivityCall<O> {

@@ -254,10 +254,7 @@ mod tests {
     #[tokio::test]
     async fn the_largest_plain_value_is_within_the_limit_when_it_is_coded() {
         for max_payload_bytes in 100..140 {
-            let stored = Limits {
-                max_payload_bytes,
-                ..Limits::default()
-            };
+            let stored = Limits::new().max_payload_bytes(max_payload_bytes);
             let codec = ActiveCodec::new(Inverted { key: 7 });
             let plain = codec.plain_limits(stored);
             assert_eq!(plain.max_name_bytes, stored.max_name_bytes);

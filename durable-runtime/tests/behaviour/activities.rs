@@ -87,13 +87,11 @@ const ONCE: Call = Call {
 /// So many attempts, a second after the first and twice as long each time.
 const fn attempts(max_attempts: u32) -> Call {
     Call {
-        retry: RetryPolicy {
-            max_attempts,
-            first_backoff_ms: 1_000,
-            backoff_percent: 200,
-            max_backoff_ms: 60_000,
-            jitter_percent: 0,
-        },
+        retry: RetryPolicy::attempts(max_attempts)
+            .first_backoff(Duration::from_secs(1))
+            .max_backoff(Duration::from_secs(60))
+            .backoff_percent(200)
+            .jitter_percent(0),
         ..ONCE
     }
 }

@@ -27,11 +27,7 @@ pub(crate) const RESULT: u32 = 152;
 async fn journey(ctx: OrchestrationContext, round: u32) -> Result<u32, Failure> {
     let before: u32 = ctx.state("sum")?.unwrap_or(0);
     let doubles = (1..=3).map(|n| ctx.activity(DOUBLE, &n));
-    let retry = RetryPolicy {
-        max_attempts: 100,
-        first_backoff_ms: 1_000,
-        ..RetryPolicy::NEVER
-    };
+    let retry = RetryPolicy::attempts(100).first_backoff(Duration::from_secs(1));
     let (doubled, flaky, child, timer) = futures::join!(
         futures::future::try_join_all(doubles),
         ctx.activity(FLAKY, &10).retry(retry),

@@ -22,10 +22,7 @@ const GO: EventName<u32> = EventName::new("go");
 fn registry() -> Registry {
     Registry::builder()
         .orchestration(FLOW, |ctx: OrchestrationContext, n| async move {
-            let retry = RetryPolicy {
-                max_attempts: 2,
-                ..RetryPolicy::NEVER
-            };
+            let retry = RetryPolicy::attempts(2);
             let n = ctx.activity(WORK, &n).retry(retry).await?;
             Ok::<_, Failure>(n + ctx.external_event(GO).await?)
         })

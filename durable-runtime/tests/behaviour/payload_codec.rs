@@ -122,11 +122,7 @@ async fn talk(ctx: OrchestrationContext, word: String) -> Result<String, Failure
     }
     ctx.set_custom_status(&word)?;
     ctx.set_state("state", &word)?;
-    let retry = RetryPolicy {
-        max_attempts: 2,
-        first_backoff_ms: 1_000,
-        ..RetryPolicy::NEVER
-    };
+    let retry = RetryPolicy::attempts(2).first_backoff(Duration::from_secs(1));
     let echoed = ctx.activity(ECHO, &word).retry(retry).await?;
     let failed = ctx.activity(FAIL, &echoed).await.unwrap_err();
     let details = failed.details.unwrap();

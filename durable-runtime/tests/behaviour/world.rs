@@ -96,11 +96,7 @@ impl World {
             .await
             .unwrap();
         assert!(!page.has_more);
-        let history = History {
-            instance: instance.into(),
-            execution_id,
-            entries: page.entries,
-        };
+        let history = History::new(instance.into(), execution_id, page.entries);
         history.validate().unwrap();
         history.entries
     }

@@ -207,10 +207,7 @@ async fn an_output_that_does_not_encode_fails_the_orchestration() {
 
 /// Names of at most 160 bytes, payloads of at most 100.
 fn small() -> RuntimeOptions {
-    options().limits(Limits {
-        max_name_bytes: 160,
-        max_payload_bytes: 100,
-    })
+    options().limits(Limits::new().max_name_bytes(160).max_payload_bytes(100))
 }
 
 /// Text that takes this many bytes as JSON.
@@ -312,11 +309,7 @@ async fn a_failure_that_is_too_large_is_replaced_by_one_that_says_so() {
 async fn empty_and_long_names_are_refused_before_anything_is_written() {
     async fn try_all(ctx: &OrchestrationContext, name: &str) -> Refusals {
         let id = InstanceId::from(name);
-        let token = PromiseToken {
-            instance: id.clone(),
-            execution_id: ctx.execution_id(),
-            number: 0,
-        };
+        let token = PromiseToken::new(id.clone(), ctx.execution_id(), 0);
         let here = InstanceId::from("here");
         vec![
             refusal(ctx.activity::<_, ()>(name, &()).await),
@@ -371,10 +364,7 @@ async fn a_child_whose_derived_id_would_be_too_long_is_refused() {
             .await;
         Ok(vec![refusal(derived), refusal(named)])
     }
-    let limits = Limits {
-        max_name_bytes: 80,
-        max_payload_bytes: 1_000,
-    };
+    let limits = Limits::new().max_name_bytes(80).max_payload_bytes(1_000);
     let (log, _) = alone(options().limits(limits), code).await;
     assert_eq!(log[0].0, "limit exceeded");
     assert!(
@@ -463,12 +453,12 @@ async fn what_a_side_effect_returned_is_seen_as_it_was_recorded() {
 
 #[test]
 fn a_history_of_something_unknown_says_what_is_missing() {
-    let history = durable_core::History {
-        instance: "i".into(),
-        execution_id: durable_core::ExecutionId::FIRST,
-        entries: vec![durable_core::HistoryEntry {
-            recorded_at_ms: 0,
-            event: durable_core::Event::OrchestrationStarted {
+    let history = durable_core::History::new(
+        "i".into(),
+        durable_core::ExecutionId::FIRST,
+        vec![durable_core::HistoryEntry::new(
+            0,
+            durable_core::Event::OrchestrationStarted {
                 event_id: durable_core::EventId::FIRST,
                 name: "gone".into(),
                 version: "2.0.0".into(),
@@ -476,8 +466,8 @@ fn a_history_of_something_unknown_says_what_is_missing() {
                 parent: None,
                 carried: durable_core::Carried::default(),
             },
-        }],
-    };
+        )],
+    );
     let failure = durable_runtime::replay(&Registry::default(), &history).unwrap_err();
     assert!(matches!(failure, ReplayFailure::NotRegistered { .. }));
     assert_eq!(

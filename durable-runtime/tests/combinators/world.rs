@@ -103,11 +103,7 @@ impl World {
             .await
             .unwrap()
             .entries;
-        History {
-            instance: instance.clone(),
-            execution_id,
-            entries,
-        }
+        History::new(instance.clone(), execution_id, entries)
     }
 
     /// The kinds of the events of an execution, in order.

@@ -175,10 +175,7 @@ impl HistoryBuilder {
     /// Any event, made from its position.
     pub fn event(mut self, event: impl FnOnce(EventId) -> Event) -> Self {
         let event = event(self.next_event_id());
-        self.entries.push(HistoryEntry {
-            recorded_at_ms: self.now_ms,
-            event,
-        });
+        self.entries.push(HistoryEntry::new(self.now_ms, event));
         self
     }
 
@@ -211,11 +208,7 @@ impl HistoryBuilder {
 
     /// The history as it was said, possible or not.
     pub fn build_unchecked(self) -> History {
-        History {
-            instance: self.instance,
-            execution_id: self.execution_id,
-            entries: self.entries,
-        }
+        History::new(self.instance, self.execution_id, self.entries)
     }
 
     /// An event that carries a value.

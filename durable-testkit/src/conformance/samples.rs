@@ -1,6 +1,8 @@
 //! One of everything: events and messages of every kind, and names that are hard
 //! to store.
 
+use std::time::Duration;
+
 use durable_core::provider::{Message, MessageBody, StartInstance};
 use durable_core::{
     ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
@@ -54,23 +56,15 @@ fn failure() -> Failure {
 
 /// Options that differ from the defaults in everything.
 pub(crate) fn options() -> ActivityOptions {
-    ActivityOptions {
-        queue: Some("gpu".into()),
-        retry: RetryPolicy {
-            max_attempts: 5,
-            ..RetryPolicy::default()
-        },
-        attempt_timeout_ms: Some(30_000),
-        total_timeout_ms: Some(u64::MAX),
-    }
+    ActivityOptions::default()
+        .queue("gpu")
+        .attempt_timeout(Duration::from_secs(30))
+        .total_timeout(Duration::from_millis(u64::MAX))
+        .retry(RetryPolicy::attempts(5))
 }
 
 fn parent() -> Parent {
-    Parent {
-        instance: "parent".into(),
-        execution_id: ExecutionId::new(3),
-        event_id: EventId::new(4),
-    }
+    Parent::new("parent".into(), ExecutionId::new(3), EventId::new(4))
 }
 
 /// An entry of every kind, from event 1 on. As a history it makes no sense.
@@ -81,10 +75,7 @@ pub(crate) fn entries_of_every_kind(now_ms: u64) -> Vec<HistoryEntry> {
         .filter_map(|(kind, position)| event(*kind, EventId::new(position)));
     events
         .zip(now_ms..)
-        .map(|(event, recorded_at_ms)| HistoryEntry {
-            recorded_at_ms,
-            event,
-        })
+        .map(|(event, recorded_at_ms)| HistoryEntry::new(recorded_at_ms, event))
         .collect()
 }
 
@@ -218,11 +209,7 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
         },
         EventKind::PromiseResolutionSent => Event::PromiseResolutionSent {
             event_id,
-            target: PromiseToken {
-                instance: "orders/7".into(),
-                execution_id: ExecutionId::FIRST,
-                number: 0,
-            },
+            target: PromiseToken::new("orders/7".into(), ExecutionId::FIRST, 0),
             resolution: Ok("1".into()),
         },
         EventKind::CustomStatusSet => Event::CustomStatusSet {
@@ -259,17 +246,14 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
 }
 
 fn carried() -> Carried {
-    Carried {
-        state: vec![("total".into(), "12".into())],
-        custom_status: Some("1".into()),
-        unread_events: vec![UnreadEvent {
-            name: "approval".into(),
-            data: "true".into(),
-            message_id: "m1".into(),
-        }],
-        read_message_ids: vec!["m0".into()],
-        cancel_reason: Some("late".into()),
-    }
+    let unread = UnreadEvent::new("approval".into(), "true".into(), "m1".into());
+    let mut carried = Carried::default();
+    carried.state = vec![("total".into(), "12".into())];
+    carried.custom_status = Some("1".into());
+    carried.unread_events = vec![unread];
+    carried.read_message_ids = vec!["m0".into()];
+    carried.cancel_reason = Some("late".into());
+    carried
 }
 
 /// A message of every kind but a start.

@@ -186,16 +186,16 @@ fn finish_work_of_next(mut turn: TurnCommit) -> TurnCommit {
 }
 
 fn scheduled(execution_id: ExecutionId, event_id: u64) -> HistoryEntry {
-    HistoryEntry {
-        recorded_at_ms: 1,
-        event: Event::ActivityScheduled {
+    HistoryEntry::new(
+        1,
+        Event::ActivityScheduled {
             event_id: EventId::new(event_id),
             execution_id,
             name: "charge".into(),
             input: "{}".into(),
             options: Default::default(),
         },
-    }
+    )
 }
 
 #[cfg(test)]

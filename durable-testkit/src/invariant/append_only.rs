@@ -81,11 +81,7 @@ impl Invariant for AppendOnly {
 
     fn end(&mut self, snapshot: &Snapshot) -> Result<(), InvariantViolation> {
         for ((instance, execution_id), entries) in &snapshot.histories {
-            let history = History {
-                instance: instance.clone(),
-                execution_id: *execution_id,
-                entries: entries.clone(),
-            };
+            let history = History::new(instance.clone(), *execution_id, entries.clone());
             history
                 .validate()
                 .map_err(|corruption| InvariantViolation::of(instance, corruption.to_string()))?;

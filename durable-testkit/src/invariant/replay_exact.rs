@@ -32,11 +32,7 @@ impl Invariant for ReplayExact {
             {
                 continue;
             }
-            let history = History {
-                instance: instance.clone(),
-                execution_id: *execution_id,
-                entries: entries.clone(),
-            };
+            let history = History::new(instance.clone(), *execution_id, entries.clone());
             let replayed = self
                 .replayer
                 .replay(&history)

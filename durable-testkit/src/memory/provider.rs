@@ -23,7 +23,7 @@ use super::state::MemoryState;
 /// use durable_core::Limits;
 /// use durable_testkit::{MemoryOptions, MemoryProvider};
 ///
-/// let limits = Limits { max_payload_bytes: 1_000, ..Limits::default() };
+/// let limits = Limits::new().max_payload_bytes(1_000);
 /// let options = MemoryOptions::default().limits(limits).messages_per_fetch(1);
 /// let store = MemoryProvider::with_options(options);
 /// assert!(store.snapshot().instances.is_empty());

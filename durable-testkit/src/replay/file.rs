@@ -127,11 +127,7 @@ pub(super) async fn read_execution(
     instance: &InstanceId,
     execution_id: ExecutionId,
 ) -> Result<History, ProviderError> {
-    let mut history = History {
-        instance: instance.clone(),
-        execution_id,
-        entries: Vec::new(),
-    };
+    let mut history = History::new(instance.clone(), execution_id, Vec::new());
     let mut after = EventId::UNASSIGNED;
     loop {
         let page = provider

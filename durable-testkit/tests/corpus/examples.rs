@@ -127,11 +127,7 @@ async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure
     ctx.start_detached(LISTENER, "listener", &number)?;
     ctx.sleep(Duration::from_secs(1)).await?;
     ctx.send_event("listener", NEWS, &"it rains".to_string())?;
-    let token = PromiseToken {
-        instance: "unknown".into(),
-        execution_id: ctx.execution_id(),
-        number: 0,
-    };
+    let token = PromiseToken::new("unknown".into(), ctx.execution_id(), 0);
     ctx.resolve_promise(token, &1_u64)?;
     Ok(number)
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use durable_examples::{ExampleNode, ExampleResult};
 use durable_runtime::{
@@ -35,11 +36,7 @@ impl Bank {
 }
 
 async fn pay(ctx: OrchestrationContext, cents: u64) -> Result<u64, Failure> {
-    let patiently = RetryPolicy {
-        max_attempts: 5,
-        first_backoff_ms: 10,
-        ..RetryPolicy::default()
-    };
+    let patiently = RetryPolicy::attempts(5).first_backoff(Duration::from_millis(10));
     // Two calls are two keys; two attempts of a call are one.
     let first = ctx.activity(CHARGE, &cents).retry(patiently).await?;
     let second = ctx.activity(CHARGE, &cents).retry(patiently).await?;

@@ -201,10 +201,7 @@ impl InstanceTask {
                 parent: start.parent.clone(),
                 carried: Carried::default(),
             };
-            batch.events.push(HistoryEntry {
-                recorded_at_ms: now_ms,
-                event,
-            });
+            batch.events.push(HistoryEntry::new(now_ms, event));
         }
         batch.consume(incoming);
     }

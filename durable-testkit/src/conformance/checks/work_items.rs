@@ -41,10 +41,8 @@ async fn calling_twice(
     for (queue, number) in queues().into_iter().zip(NUMBERS) {
         let source = SourceEvent::new(ready.execution_id, turn.next_event_id());
         added.push(NewWork::new(source, number));
-        let options = ActivityOptions {
-            queue,
-            ..samples::options()
-        };
+        let mut options = samples::options();
+        options.queue = queue;
         turn = turn.event(|event_id| Event::ActivityScheduled {
             event_id,
             execution_id: ready.execution_id,
@@ -157,16 +155,16 @@ async fn work_across_continue_as_new_is_what_its_event_says(env: Env) -> CheckRe
         let Some(event_id) = begun.map(|entry| entry.event_id().next()) else {
             return Err(CheckFailure::new("the turn", "a next execution", "none"));
         };
-        next.events.push(HistoryEntry {
-            recorded_at_ms: begun.map_or(0, |entry| entry.recorded_at_ms) + 1,
-            event: Event::ActivityScheduled {
+        next.events.push(HistoryEntry::new(
+            begun.map_or(0, |entry| entry.recorded_at_ms) + 1,
+            Event::ActivityScheduled {
                 event_id,
                 execution_id,
                 name: "next".into(),
                 input: "3".into(),
                 options: ActivityOptions::default(),
             },
-        });
+        ));
         let source = SourceEvent::new(execution_id, event_id);
         turn.new_work.push(NewWork::new(source, 3));
     }

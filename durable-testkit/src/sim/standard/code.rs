@@ -40,10 +40,7 @@ pub(super) struct Task {
     pub(super) failures: u32,
 }
 
-pub(super) const RETRY: RetryPolicy = RetryPolicy {
-    max_attempts: 10,
-    ..RetryPolicy::NEVER
-};
+pub(super) const RETRY: RetryPolicy = RetryPolicy::attempts(10);
 
 pub(super) fn registry(effects: &Effects) -> Result<Registry, RegistryError> {
     let effects = effects.clone();

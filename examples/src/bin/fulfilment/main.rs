@@ -158,11 +158,7 @@ async fn timeline(
     killed_at_ms: u64,
 ) -> Result<Timeline, Box<dyn Error>> {
     let page = order.history(ExecutionId::FIRST, EventId::UNASSIGNED, 1_000);
-    let history = History {
-        instance: order.id().clone(),
-        execution_id: ExecutionId::FIRST,
-        entries: page.await?.entries,
-    };
+    let history = History::new(order.id().clone(), ExecutionId::FIRST, page.await?.entries);
     let mark = Mark {
         at_ms: killed_at_ms,
         label: "kill -9".into(),

@@ -70,10 +70,7 @@ async fn ship(ctx: &OrchestrationContext, order: &Order) -> Result<String, Failu
             "the order was not approved",
         ));
     }
-    let twice = RetryPolicy {
-        max_attempts: 2,
-        ..RetryPolicy::default()
-    };
+    let twice = RetryPolicy::attempts(2);
     ctx.activity(SHIP, &order.id).retry(twice).await
 }
 

@@ -257,13 +257,13 @@ impl Batch {
         let mut event_id = entries.last().map_or(before, HistoryEntry::event_id);
         if !summary.has_ended {
             event_id = event_id.next();
-            entries.push(HistoryEntry {
-                recorded_at_ms: now_ms.max(summary.last_recorded_ms),
-                event: Event::OrchestrationTerminated {
+            entries.push(HistoryEntry::new(
+                now_ms.max(summary.last_recorded_ms),
+                Event::OrchestrationTerminated {
                     event_id,
                     failure: failure.clone(),
                 },
-            });
+            ));
         }
         let source = SourceEvent::new(execution_id, event_id);
         for (scheduled, child) in summary.children {

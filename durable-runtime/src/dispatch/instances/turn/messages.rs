@@ -12,11 +12,7 @@ use super::Batch;
 impl Batch {
     /// Starts a child of this instance.
     pub(super) fn start_child(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
-        let parent = Parent {
-            instance: self.instance.clone(),
-            execution_id: source.execution_id,
-            event_id: source.event_id,
-        };
+        let parent = Parent::new(self.instance.clone(), source.execution_id, source.event_id);
         self.start(source, start, Some(parent));
     }
 
