@@ -49,21 +49,16 @@ impl HistoryEntry {
 /// ```
 /// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
 ///
-/// let history = History {
-///     instance: "order-7".into(),
-///     execution_id: ExecutionId::FIRST,
-///     entries: vec![HistoryEntry {
-///         recorded_at_ms: 1_000,
-///         event: Event::OrchestrationStarted {
-///             event_id: EventId::FIRST,
-///             name: "fulfil".into(),
-///             version: "1.0.0".into(),
-///             input: "7".into(),
-///             parent: None,
-///             carried: Default::default(),
-///         },
-///     }],
+/// let started = Event::OrchestrationStarted {
+///     event_id: EventId::FIRST,
+///     name: "fulfil".into(),
+///     version: "1.0.0".into(),
+///     input: "7".into(),
+///     parent: None,
+///     carried: Default::default(),
 /// };
+/// let entries = vec![HistoryEntry::new(1_000, started)];
+/// let history = History::new("order-7".into(), ExecutionId::FIRST, entries);
 /// let json = serde_json::to_string(&history).unwrap();
 /// let read: History = serde_json::from_str(&json).unwrap();
 /// assert_eq!(read, history);

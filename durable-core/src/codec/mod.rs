@@ -84,14 +84,12 @@ pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
 /// ```
 /// use durable_core::{Event, EventId, HistoryEntry, decode_entry, encode_entry};
 ///
-/// let entry = HistoryEntry {
-///     recorded_at_ms: 1_700_000_000_000,
-///     event: Event::ActivityCompleted {
-///         event_id: EventId::new(3),
-///         source_event_id: EventId::new(2),
-///         result: "42".into(),
-///     },
+/// let completed = Event::ActivityCompleted {
+///     event_id: EventId::new(3),
+///     source_event_id: EventId::new(2),
+///     result: "42".into(),
 /// };
+/// let entry = HistoryEntry::new(1_700_000_000_000, completed);
 /// let bytes = encode_entry(&entry)?;
 /// assert_eq!(decode_entry(&bytes)?, entry);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -111,10 +109,8 @@ pub fn encode_entry(entry: &HistoryEntry) -> Result<Vec<u8>, EncodeError> {
 /// ```
 /// use durable_core::{Event, EventId, HistoryEntry, encode_entry, encode_entry_into};
 ///
-/// let entry = HistoryEntry {
-///     recorded_at_ms: 0,
-///     event: Event::StateCleared { event_id: EventId::new(2), key: "cart".into() },
-/// };
+/// let cleared = Event::StateCleared { event_id: EventId::new(2), key: "cart".into() };
+/// let entry = HistoryEntry::new(0, cleared);
 /// let mut out = b"before".to_vec();
 /// encode_entry_into(&entry, &mut out)?;
 /// assert_eq!(out[6..], encode_entry(&entry)?);
@@ -140,10 +136,8 @@ pub fn encode_entry_into(entry: &HistoryEntry, out: &mut Vec<u8>) -> Result<(), 
 /// ```
 /// use durable_core::{DecodeError, Event, EventId, HistoryEntry, decode_entry, encode_entry};
 ///
-/// let entry = HistoryEntry {
-///     recorded_at_ms: 7,
-///     event: Event::PatchMarked { event_id: EventId::new(4), patch_id: "fees".into() },
-/// };
+/// let marked = Event::PatchMarked { event_id: EventId::new(4), patch_id: "fees".into() };
+/// let entry = HistoryEntry::new(7, marked);
 /// let mut bytes = encode_entry(&entry)?;
 /// assert_eq!(decode_entry(&bytes).as_ref(), Ok(&entry));
 ///

@@ -119,16 +119,14 @@ impl WorkItem {
     /// use durable_core::provider::WorkItem;
     /// use durable_core::{ActivityOptions, Event, EventId, ExecutionId, HistoryEntry};
     ///
-    /// let entry = HistoryEntry {
-    ///     recorded_at_ms: 1_000,
-    ///     event: Event::ActivityScheduled {
-    ///         event_id: EventId::new(5),
-    ///         execution_id: ExecutionId::FIRST,
-    ///         name: "charge".into(),
-    ///         input: "12".into(),
-    ///         options: ActivityOptions::default(),
-    ///     },
+    /// let scheduled = Event::ActivityScheduled {
+    ///     event_id: EventId::new(5),
+    ///     execution_id: ExecutionId::FIRST,
+    ///     name: "charge".into(),
+    ///     input: "12".into(),
+    ///     options: ActivityOptions::default(),
     /// };
+    /// let entry = HistoryEntry::new(1_000, scheduled);
     /// let item = WorkItem::scheduled_by("order-7".into(), ExecutionId::FIRST, &entry, 1).unwrap();
     /// assert_eq!(item.command().to_string(), "Activity(1)");
     /// assert_eq!(item.scheduled_at_ms, 1_000);
