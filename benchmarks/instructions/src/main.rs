@@ -63,7 +63,7 @@ fn counted(part: Part) -> Outcome<()> {
 }
 
 fn encode() -> Outcome<Part> {
-    let entries = orchestration::entries(Shape::Chain, ACTIVITIES)?;
+    let entries = orchestration::record(Shape::Chain, ACTIVITIES)?;
     Ok(Box::new(move || {
         for entry in &entries {
             black_box(encode_entry(entry)?);
@@ -73,7 +73,7 @@ fn encode() -> Outcome<Part> {
 }
 
 fn decode() -> Outcome<Part> {
-    let entries = orchestration::entries(Shape::Chain, ACTIVITIES)?;
+    let entries = orchestration::record(Shape::Chain, ACTIVITIES)?;
     let bytes: Result<Vec<_>, _> = entries.iter().map(encode_entry).collect();
     let bytes = bytes?;
     Ok(Box::new(move || {
@@ -85,7 +85,7 @@ fn decode() -> Outcome<Part> {
 }
 
 fn replay(shape: Shape) -> Outcome<Part> {
-    let entries = orchestration::entries(shape, ACTIVITIES)?;
+    let entries = orchestration::record(shape, ACTIVITIES)?;
     let requests = orchestration::requests(ACTIVITIES);
     Ok(Box::new(move || {
         orchestration::replay(shape, entries, requests)

@@ -2,8 +2,8 @@
 //! what it recorded. A chain, where each waits for the one before it, or a join.
 
 use durable_core::{
-    ActivityOptions, Advance, AppendedEntry, Command, Cursor, Ending, Event, EventId, ExecutionId,
-    HistoryEntry, OpKey, OpPoll,
+    ActivityOptions, Advance, Command, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry,
+    OpKey, OpPoll,
 };
 
 use crate::Outcome;
@@ -28,14 +28,8 @@ pub(crate) fn requests(count: usize) -> Vec<Command> {
     (0..count).map(request).collect()
 }
 
-/// Runs live; the entries that were appended.
-pub(crate) fn entries(shape: Shape, count: usize) -> Outcome<Vec<HistoryEntry>> {
-    let appended = record(shape, count)?.into_iter();
-    Ok(appended.map(|appended| appended.entry).collect())
-}
-
-/// Runs live; what was appended.
-pub(crate) fn record(shape: Shape, count: usize) -> Outcome<Vec<AppendedEntry>> {
+/// Runs live; the entries that were appended, as a store gets them.
+pub(crate) fn record(shape: Shape, count: usize) -> Outcome<Vec<HistoryEntry>> {
     let mut cursor = Cursor::new("order-7".into(), ExecutionId::FIRST);
     cursor.end_of_history();
     start(&mut cursor)?;
@@ -61,7 +55,8 @@ pub(crate) fn record(shape: Shape, count: usize) -> Outcome<Vec<AppendedEntry>> 
         }
     }
     finish(&mut cursor)?;
-    Ok(cursor.take_appended())
+    let appended = cursor.take_appended().into_iter();
+    Ok(appended.map(|appended| appended.entry).collect())
 }
 
 /// Runs again over what was recorded, with the commands that produced it.
