@@ -29,8 +29,8 @@
 //!   which costs one look at shared memory per interval, and only while a caller waits.
 //!   Several processes on one host may share a file; a network file system will not do.
 //! - **Replies.** With [`ReplyPath::IoDriver`] they reach tasks of a multi-threaded tokio
-//!   runtime through its I/O driver, which wakes one worker instead of two and makes
-//!   sequential steps faster. It is an option because the runtime must have I/O.
+//!   runtime through its I/O driver, which wakes one worker instead of two. It is an option
+//!   because the runtime must have I/O.
 //!
 //! The crate depends on the core only, never on the runtime or on another provider.
 

@@ -34,7 +34,8 @@ pub enum ReplyPath {
     Direct,
     /// The writer's thread notifies a task of this crate through the I/O driver of the
     /// runtime, and that task wakes the caller. The runtime then wakes one worker instead of
-    /// two, which makes sequential steps of orchestrations faster.
+    /// two. Whether that is faster depends on the machine: `cargo xtask bench sqlite` prints
+    /// both.
     ///
     /// The runtime must have I/O: `#[tokio::main]` has it, a runtime that is built by hand
     /// needs `enable_io` or `enable_all`. In a runtime without I/O tokio panics in the task
