@@ -121,7 +121,7 @@ impl Topic {
             "w" => Change::Work(queue_of_topic(topic)),
             "s" => Change::Session(session(rest)?),
             "i" => Change::Instance(rest.into()),
-            "d" => Change::End(rest.into()),
+            "d" => Change::Stop(rest.into()),
             "e" => return session(rest).map(Self::SessionEnd),
             "o" => return Some(Self::Outbox),
             _ => return None,
@@ -172,7 +172,7 @@ mod tests {
         let mut expected: Vec<Topic> = changes.into_iter().map(Topic::Change).collect();
         expected.extend([Topic::SessionEnd(SessionId(7)), Topic::Outbox]);
         expected.push(Topic::Change(Change::Instance("a".into())));
-        expected.push(Topic::Change(Change::End("b".into())));
+        expected.push(Topic::Change(Change::Stop("b".into())));
         assert_eq!(parsed(published), expected);
     }
 

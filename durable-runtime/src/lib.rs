@@ -105,7 +105,7 @@ mod replay;
 mod runtime;
 
 pub use activity::ActivityContext;
-pub use client::{Client, ClientError, InstanceHandle, Start};
+pub use client::{Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait};
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,

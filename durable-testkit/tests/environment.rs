@@ -233,6 +233,40 @@ fn what_waits_for_ever_is_an_error_with_its_history() {
 }
 
 #[test]
+fn a_wait_for_a_parent_names_the_suspended_child() {
+    let registry = Registry::builder()
+        .orchestration("clumsy", |_: OrchestrationContext, (): ()| async move {
+            assert!(std::env::args().count() == 0, "dropped it");
+            Ok::<(), Failure>(())
+        })
+        .orchestration("parent", |ctx: OrchestrationContext, (): ()| async move {
+            let clumsy = ctx.sub_orchestration("clumsy", &()).id("clumsy-1");
+            let clumsy: Result<(), Failure> = clumsy.await;
+            clumsy
+        })
+        .build()
+        .unwrap();
+    TestEnvironment::builder(registry).run(async |env| {
+        let parent = env.start::<(), ()>("parent", "parent-1", &());
+        let error = env.wait(&parent.await.unwrap()).await.unwrap_err();
+        let EnvironmentError::Waiting {
+            suspended_children, ..
+        } = &error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(suspended_children.len(), 1);
+        assert_eq!(suspended_children[0].instance, "clumsy-1");
+        let text = error.to_string();
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.starts_with("its child `clumsy-1` is suspended: panicked: "),
+            "{text}"
+        );
+    });
+}
+
+#[test]
 fn code_that_panics_is_an_error_that_says_so() {
     let registry = Registry::builder()
         .orchestration("clumsy", |_: OrchestrationContext, (): ()| async move {

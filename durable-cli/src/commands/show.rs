@@ -2,7 +2,8 @@
 
 use durable_core::CommandKind;
 use durable_core::provider::{InstanceRecord, InstanceStatus};
-use serde_json::json;
+use durable_runtime::SuspendedChild;
+use serde_json::{Value, json};
 
 use super::view;
 use crate::error::CliError;
@@ -19,9 +20,12 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     let mut open = operations(&history);
     open.retain(Operation::is_open);
     let executions = store.provider().executions(&record.instance).await?;
+    let instance = store.client().instance::<(), Value>(&*record.name, record.instance.clone());
+    let suspended = instance.suspended_children().await?;
     if output.is_json {
         let mut shown = view::record(&record);
         shown["waits_for"] = open.iter().map(view::operation).collect();
+        shown["suspended_children"] = suspended.iter().map(view::suspended_child).collect();
         shown["executions"] = json!(executions);
         return output.json(&shown);
     }
@@ -29,7 +33,16 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     if executions.len() > 1 {
         field(output, "executions", &executions.len().to_string())?;
     }
-    waits(output, &record, &open, store.now_ms())
+    waits(output, &record, &open, store.now_ms())?;
+    for child in &suspended {
+        let SuspendedChild {
+            instance, failure, ..
+        } = child;
+        let next = format!("durable resume {instance}");
+        let line = format!("child `{instance}` is suspended: {failure}; `{next}` lets it go on");
+        output.line(&format!("  {}", harmless(&line)))?;
+    }
+    Ok(())
 }
 
 fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {

@@ -2,6 +2,7 @@
 
 use durable_core::provider::{InstanceRecord, InstanceStatus};
 use durable_core::{CommandId, Failure, HistoryEntry};
+use durable_runtime::SuspendedChild;
 use serde_json::{Value, json};
 
 use crate::json::value_of;
@@ -64,6 +65,14 @@ pub(super) fn operation(operation: &Operation) -> Value {
         "target": operation.target,
         "end": end,
         "certain": operation.is_certain,
+    })
+}
+
+pub(super) fn suspended_child(child: &SuspendedChild) -> Value {
+    json!({
+        "instance": child.instance,
+        "parent": child.parent,
+        "failure": failure(&child.failure),
     })
 }
 

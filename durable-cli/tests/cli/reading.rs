@@ -96,6 +96,7 @@ async fn an_instance_says_what_it_waits_for() {
         "due_at_ms": "null", "target": "text", "end": "null", "certain": "bool",
     }]);
     expected["executions"] = json!([{ "execution_id": "number", "last_event_id": "number" }]);
+    expected["suspended_children"] = json!([]);
     assert_eq!(shape(&shown), expected);
 
     let text = place.durable(&["show", "waits-1"]).done();
@@ -116,6 +117,28 @@ async fn an_instance_says_what_it_waits_for() {
     let failed = place.durable(&["show", "fails-1"]).done();
     assert!(failed.contains("because       no_luck: it was not to be\n"));
     assert!(!failed.contains("waits for"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_says_which_suspended_children_it_waits_for() {
+    let place = Place::filled().await;
+    place
+        .durable(&["suspend", "child-1", "--reason", "lunch"])
+        .done();
+    let shown = place.json(&["show", "waits-1"]);
+    let failure =
+        json!({ "kind": "suspended", "message": "lunch", "details": null, "retryable": true });
+    let parent = json!({ "instance": "waits-1", "execution_id": 1, "event_id": 7 });
+    assert_eq!(
+        shown["suspended_children"],
+        json!([{ "instance": "child-1", "parent": parent, "failure": failure }])
+    );
+    let text = place.durable(&["show", "waits-1"]).done();
+    let last = text.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "  child `child-1` is suspended: suspended: lunch; `durable resume child-1` lets it go on"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

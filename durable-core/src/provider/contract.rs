@@ -200,7 +200,7 @@ pub trait Provider: Send + Sync + 'static {
     /// - The message that started an instance, sent again, gets the first answer as long
     ///   as the instance is not purged, but for `seen`.
     /// - `seen` is given to the request that started it, and to no other: a wait from
-    ///   there for the instance, or for its end, misses nothing.
+    ///   there for the instance, or for its stop, misses nothing.
     /// - The execution id is above every one that the instance id ever had, also
     ///   before it was purged.
     ///
@@ -309,7 +309,7 @@ pub trait Provider: Send + Sync + 'static {
     /// - It may return for nothing; it never misses anything that happened in this
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
-    /// - [`Instance`](WakeTopic::Instance) and [`End`](WakeTopic::End) take their first
+    /// - [`Instance`](WakeTopic::Instance) and [`Stop`](WakeTopic::Stop) take their first
     ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(

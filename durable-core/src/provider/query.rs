@@ -88,6 +88,11 @@ impl StatusKind {
     pub const fn is_ended(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Terminated)
     }
+
+    /// Whether the instance has ended, or does nothing before a client resumes it.
+    pub const fn is_stopped(self) -> bool {
+        self.is_ended() || matches!(self, Self::Suspended)
+    }
 }
 
 impl fmt::Display for StatusKind {

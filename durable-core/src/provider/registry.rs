@@ -37,8 +37,8 @@ pub enum Change {
     Session(SessionId),
     /// An instance's status, execution, custom status or what blocks it changed.
     Instance(InstanceId),
-    /// An instance ended.
-    End(InstanceId),
+    /// An instance ended or was suspended.
+    Stop(InstanceId),
 }
 
 impl Change {
@@ -52,7 +52,7 @@ impl Change {
             WakeTopic::Work(queues) => queues.iter().cloned().map(Self::Work).collect(),
             WakeTopic::Timers => [Self::Timers].into(),
             WakeTopic::Instance(instance) => [Self::Instance(instance.clone())].into(),
-            WakeTopic::End(instance) => [Self::End(instance.clone())].into(),
+            WakeTopic::Stop(instance) => [Self::Stop(instance.clone())].into(),
         };
         changes.push(Self::Everything);
         changes
@@ -60,7 +60,7 @@ impl Change {
 
     /// Whether there are as many of these as there are instances or sessions.
     const fn is_of_one(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Instance(_) | Self::End(_))
+        matches!(self, Self::Session(_) | Self::Instance(_) | Self::Stop(_))
     }
 }
 
@@ -377,14 +377,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_an_end_is_not_told_of_other_changes() {
+    fn a_wait_for_a_stop_is_not_told_of_other_changes() {
         let store = Store::default();
-        let mut wait = store.wait(&WakeTopic::End("a".into()), 0);
-        for change in [Change::Instance("a".into()), Change::End("b".into())] {
+        let mut wait = store.wait(&WakeTopic::Stop("a".into()), 0);
+        for change in [Change::Instance("a".into()), Change::Stop("b".into())] {
             store.note(change);
             assert_eq!((wait.wakes(), wait.poll()), (0, Poll::Pending));
         }
-        store.note(Change::End("a".into()));
+        store.note(Change::Stop("a".into()));
         assert_eq!(
             (wait.wakes(), wait.poll()),
             (1, Poll::Ready(Ok(WakeSeq(3))))
@@ -423,7 +423,7 @@ mod tests {
         }
         for topic in [
             WakeTopic::Instance("order-0".into()),
-            WakeTopic::End("order-0".into()),
+            WakeTopic::Stop("order-0".into()),
         ] {
             let told = store.wait(&topic, 1).poll();
             assert_eq!(

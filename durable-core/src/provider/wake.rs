@@ -24,7 +24,7 @@ pub enum WakeTopic {
     /// This instance changed: it was started, resumed, suspended or purged, or its
     /// status, its execution, its custom status or what blocks it did.
     Instance(InstanceId),
-    /// This instance ended: it completed, failed or was terminated. That it continued
-    /// as new, was suspended or changed otherwise is no end.
-    End(InstanceId),
+    /// This instance stopped: it completed, failed, was terminated or was suspended. That
+    /// it continued as new, was resumed or changed otherwise is no stop.
+    Stop(InstanceId),
 }

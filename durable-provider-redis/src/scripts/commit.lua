@@ -96,8 +96,8 @@ local function commit_turn(own)
   local blocked = optional_arg()
   if blocked ~= was_blocked then publish('i' .. id) end
   if blocked then put(it, 'bl', blocked) else drop(it, 'bl') end
+  if it.sk == SUSPENDED or is_ended(it) then publish('d' .. id) end
   if is_ended(it) then
-    publish('d' .. id)
     for _, field in ipairs(call('HKEYS', it.key)) do
       local sort, rest = string.sub(field, 1, 2), string.sub(field, 3)
       if sort == 't:' then cancel_timer(it, rest) end

@@ -55,7 +55,7 @@ end
 -- Topics that the script publishes when it is done: 'f' for a free instance that is ready,
 -- 's…' for messages of an instance that the session holds, 'e…' for the end of the session,
 -- 'w' and 'w:…' for work in a queue, 't' for an earlier timer, 'i…' for a change of an
--- instance, 'd…' for its end, 'o' for messages to another partition.
+-- instance, 'd…' for its end or suspension, 'o' for messages to another partition.
 local topics, is_published = {}, {}
 local function publish(topic)
   if not is_published[topic] then

@@ -7,6 +7,7 @@ if is_ended(it) then return finish('ENDED') end
 if status then
   put(it, 'sk', SUSPENDED)
   put(it, 'st', status)
+  publish('d' .. it.id)
 elseif it.sk == SUSPENDED then
   put(it, 'sk', it.le == '0' and '0' or '1')
   put(it, 'mr', '1')

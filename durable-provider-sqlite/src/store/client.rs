@@ -266,6 +266,9 @@ impl Store<'_, '_> {
         let status = params![instance.key, status_bytes(status)?];
         self.run(sql::RECORD_STATUS, status)?;
         self.note(Change::Instance(id.clone()));
+        if instance.status.is_stopped() {
+            self.note(Change::Stop(id.clone()));
+        }
         Ok(())
     }
 }

@@ -176,8 +176,10 @@ impl Store<'_, '_> {
         if let Some(status) = &update.status {
             instance.status = status.kind();
         }
+        if instance.status.is_stopped() {
+            self.note(Change::Stop(prepared.turn.lease.instance.clone()));
+        }
         if instance.status.is_ended() {
-            self.note(Change::End(prepared.turn.lease.instance.clone()));
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
             self.spill_all_to_rows(instance)?;
             self.cancel_all_work_of(instance.key)?;

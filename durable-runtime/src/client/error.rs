@@ -1,6 +1,7 @@
 //! Why a client call did not do what was asked.
 
 use std::fmt;
+use std::time::Duration;
 
 use durable_core::provider::{ProviderError, StatusKind};
 use durable_core::{ExecutionId, Failure, InstanceId};
@@ -39,6 +40,21 @@ pub enum ClientError {
         /// Why.
         failure: Failure,
     },
+    /// The instance that was waited for is suspended: it does nothing before a client
+    /// resumes it.
+    Suspended {
+        /// The id.
+        instance: InstanceId,
+        /// Why.
+        failure: Failure,
+    },
+    /// The instance had not ended when the timeout of the wait was over.
+    TimedOut {
+        /// The id.
+        instance: InstanceId,
+        /// The timeout.
+        timeout: Duration,
+    },
     /// The payload codec of this client cannot read what is stored.
     Unreadable {
         /// The id.
@@ -70,6 +86,13 @@ impl fmt::Display for ClientError {
             Self::Failed { instance, failure } => {
                 write!(f, "instance `{instance}` failed: {failure}")
             }
+            Self::Suspended { instance, failure } => write!(
+                f,
+                "instance `{instance}` is suspended: {failure}; it goes on when it is resumed"
+            ),
+            Self::TimedOut { instance, timeout } => {
+                write!(f, "instance `{instance}` had not ended after {timeout:?}")
+            }
             Self::Unreadable { instance, error } => write!(
                 f,
                 "what is stored of instance `{instance}` cannot be read: {error}: use the \
@@ -85,10 +108,14 @@ impl std::error::Error for ClientError {
         match self {
             Self::Refused(failure)
             | Self::InvalidPayload(failure)
-            | Self::Failed { failure, .. } => Some(failure),
+            | Self::Failed { failure, .. }
+            | Self::Suspended { failure, .. } => Some(failure),
             Self::Unreadable { error, .. } => Some(error),
             Self::Provider(error) => Some(error),
-            _ => None,
+            Self::NotFound { .. }
+            | Self::Ended { .. }
+            | Self::Taken { .. }
+            | Self::TimedOut { .. } => None,
         }
     }
 }

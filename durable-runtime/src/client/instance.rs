@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, InstanceStatus, MessageBody,
-    WakeSeq, WakeTopic,
+    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, MessageBody, WakeSeq,
+   , WakeTopic,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, VisitPayloads,
@@ -12,7 +12,7 @@ use durable_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Client, ClientError, fresh_message_id};
+use super::{Client, ClientError, Wait, fresh_message_id};
 use crate::handle::EventRef;
 use crate::payload::{self, PayloadSubject};
 
@@ -38,10 +38,10 @@ use crate::payload::{self, PayloadSubject};
 /// ```
 #[derive(Debug)]
 pub struct InstanceHandle<O> {
-    client: Client,
-    id: InstanceId,
+    pub(super) client: Client,
+    pub(super) id: InstanceId,
     /// From where to wait for it without having looked, if it was started by this.
-    started: Option<WakeSeq>,
+    pub(super) started: Option<WakeSeq>,
     output: PhantomData<fn() -> O>,
 }
 
@@ -71,47 +71,26 @@ impl<O> InstanceHandle<O> {
         &self.id
     }
 
-    /// Waits until it has ended, and gives what it returned. Continuing as new is
-    /// no end; a suspended instance is waited for.
+    /// Waits until it has ended, and gives what it returned. Continuing as new is no end.
+    ///
+    /// An instance that is suspended is not waited for, unless the wait is
+    /// [told to](Wait::through_suspension): only a client can make it go on.
     ///
     /// # Errors
     ///
     /// [`ClientError::Failed`] with its failure if it failed or was terminated,
+    /// [`Suspended`](ClientError::Suspended) with the reason if it is suspended,
+    /// [`TimedOut`](ClientError::TimedOut) if it has not ended within the
+    /// [timeout](Wait::timeout), if one was set,
     /// [`NotFound`](ClientError::NotFound) if there is no such instance,
     /// [`InvalidPayload`](ClientError::InvalidPayload) if its output is not an `O`,
     /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
     /// [`Provider`](ClientError::Provider) if the store did not answer.
-    pub async fn wait(&self) -> Result<O, ClientError>
+    pub fn wait(&self) -> Wait<'_, O>
     where
         O: DeserializeOwned,
     {
-        let end = WakeTopic::End(self.id.clone());
-        // Of an instance that was just started there is nothing to read before its end.
-        let mut seen = match self.started {
-            Some(seen) => self.client.provider().wait(None, &end, seen).await?,
-            None => WakeSeq::default(),
-        };
-        loop {
-            let record = self.record().await?;
-            match record.status {
-                InstanceStatus::Completed { output } => {
-                    let subject = PayloadSubject::new("orchestration", record.name);
-                    return payload::decode("output", &subject, None, &output)
-                        .map_err(ClientError::InvalidPayload);
-                }
-                InstanceStatus::Failed { failure } | InstanceStatus::Terminated { failure } => {
-                    return Err(ClientError::Failed {
-                        instance: self.id.clone(),
-                        failure,
-                    });
-                }
-                InstanceStatus::Pending
-                | InstanceStatus::Running
-                | InstanceStatus::Suspended { .. } => {
-                    seen = self.client.provider().wait(None, &end, seen).await?;
-                }
-            }
-        }
+        Wait::new(self)
     }
 
     /// Waits until its record is as wanted.

@@ -1,9 +1,11 @@
 //! The client: starts instances, talks to them, reads about them. It needs only a
 //! store, so it works from any process.
 
+mod children;
 mod error;
 mod instance;
 mod start;
+mod wait;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +22,11 @@ use crate::handle::OrchestrationRef;
 use crate::payload::{self, PayloadSubject};
 use crate::payload_codec::{ActiveCodec, PayloadCodec};
 
+pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;
 pub use start::Start;
+pub use wait::Wait;
 
 /// Starts instances, talks to them and reads about them.
 ///

@@ -128,8 +128,6 @@ async fn a_client_that_waits_for_an_instance_of_another_reads_it_first_and_at_it
     let waiting = tokio::spawn(async move { waiting.wait().await });
     settle().await;
     started.raise(GO, &1).await.unwrap();
-    started.suspend("lunch").await.unwrap();
-    started.resume().await.unwrap();
     settle().await;
     assert_eq!((store.calls("wait"), store.calls("instance")), (1, 1));
     started.raise(GO, &2).await.unwrap();
@@ -137,6 +135,25 @@ async fn a_client_that_waits_for_an_instance_of_another_reads_it_first_and_at_it
     assert_eq!((store.calls("wait"), store.calls("instance")), (1, 2));
     stop(node).await;
     world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_an_instance_reads_it_once_when_it_is_suspended() {
+    let world = World::new();
+    let (node, _) = counted_node(&world, options()).await;
+    let store = world.counted();
+    let client = world.client_on(Arc::new(store.clone()));
+    let instance = client.start(WAIT, "w", &2).await.unwrap();
+    let waiting = instance.clone();
+    let waiting = tokio::spawn(async move { waiting.wait().await });
+    settle().await;
+    instance.raise(GO, &1).await.unwrap();
+    settle().await;
+    assert_eq!((store.calls("wait"), store.calls("instance")), (1, 0));
+    instance.suspend("lunch").await.unwrap();
+    waiting.await.unwrap().unwrap_err();
+    assert_eq!((store.calls("wait"), store.calls("instance")), (1, 1));
+    stop(node).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,4 +29,5 @@ mod storage;
 mod telemetry;
 mod timers;
 mod versions;
+mod waiting;
 mod world;

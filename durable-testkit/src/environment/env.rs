@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use durable_core::provider::{InstanceStatus, MessageBody, OutgoingMessage, Provider, StatusKind};
+use durable_core::provider::{MessageBody, OutgoingMessage, Provider};
 use durable_core::{Event, HistoryEntry, InstanceId, Payload};
 use durable_runtime::{
-    ActivityRef, Client, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
+    ActivityRef, Client, ClientError, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -121,32 +121,30 @@ impl TestEnvironment {
     ///
     /// - [`EnvironmentError::Suspended`] if the instance is suspended.
     /// - [`EnvironmentError::Waiting`] if it has not ended within the
-    ///   [timeout](TestEnvironmentBuilder::wait_timeout).
+    ///   [timeout](TestEnvironmentBuilder::wait_timeout), with the suspended children that it
+    ///   waits for.
     /// - [`EnvironmentError::Client`] if it failed, was cancelled or terminated, or if
     ///   its output does not decode.
     pub async fn wait<O: DeserializeOwned>(
         &self,
         instance: &InstanceHandle<O>,
     ) -> Result<O, EnvironmentError> {
-        let rests = instance.wait_until(|record| {
-            let status = record.status.kind();
-            status.is_ended() || status == StatusKind::Suspended
-        });
-        let Ok(record) = tokio::time::timeout(self.wait_timeout, rests).await else {
-            let record = instance.record().await?;
-            return Err(EnvironmentError::Waiting {
-                instance: instance.id().clone(),
-                last_event_id: record.last_event_id,
-                history: self.show(instance.id()),
-            });
-        };
-        if let InstanceStatus::Suspended { failure } = record?.status {
-            return Err(EnvironmentError::Suspended {
-                instance: instance.id().clone(),
-                failure,
-            });
+        match instance.wait().timeout(self.wait_timeout).await {
+            Ok(output) => Ok(output),
+            Err(ClientError::Suspended { instance, failure }) => {
+                Err(EnvironmentError::Suspended { instance, failure })
+            }
+            Err(ClientError::TimedOut { .. }) => {
+                let record = instance.record().await?;
+                Err(EnvironmentError::Waiting {
+                    instance: instance.id().clone(),
+                    last_event_id: record.last_event_id,
+                    history: self.show(instance.id()),
+                    suspended_children: instance.suspended_children().await?,
+                })
+            }
+            Err(error) => Err(error.into()),
         }
-        Ok(instance.wait().await?)
     }
 
     /// Lets time pass, and everything happen that is due by then.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use durable_core::provider::ProviderError;
 use durable_core::{EventId, Failure, InstanceId};
-use durable_runtime::{ClientError, RegistryError};
+use durable_runtime::{ClientError, RegistryError, SuspendedChild};
 
 /// Why an environment could not be had, or an instance not be waited for.
 ///
@@ -52,6 +52,8 @@ pub enum EnvironmentError {
         last_event_id: EventId,
         /// Its history, a line for each event.
         history: String,
+        /// The suspended instances that it waits for.
+        suspended_children: Vec<SuspendedChild>,
     },
 }
 
@@ -68,10 +70,21 @@ impl fmt::Display for EnvironmentError {
                 instance,
                 last_event_id,
                 history,
-            } => write!(
-                f,
-                "instance `{instance}` waits for something after event {last_event_id}:\n{history}"
-            ),
+                suspended_children,
+            } => {
+                write!(
+                    f,
+                    "instance `{instance}` waits for something after event \
+                     {last_event_id}:\n{history}"
+                )?;
+                for child in suspended_children {
+                    let SuspendedChild {
+                        instance, failure, ..
+                    } = child;
+                    write!(f, "\nits child `{instance}` is suspended: {failure}")?;
+                }
+                Ok(())
+            }
         }
     }
 }

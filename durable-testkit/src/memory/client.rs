@@ -128,6 +128,9 @@ impl MemoryState {
         if change(instance) {
             instance.changed_at(self.now_ms);
             self.wake.note(Change::Instance(id.clone()));
+            if instance.is_suspended() {
+                self.wake.note(Change::Stop(id.clone()));
+            }
             self.free_instance(id);
         }
         SendOutcome::Accepted

@@ -144,8 +144,11 @@ impl MemoryState {
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;
         }
-        if instance.is_ended() {
-            self.wake.note(Change::End(id.clone()));
+        let status = instance.record.status.kind();
+        if status.is_stopped() {
+            self.wake.note(Change::Stop(id.clone()));
+        }
+        if status.is_ended() {
             self.drop_timers_of(id);
             self.cancel_all_work_of(id);
         }

@@ -70,7 +70,7 @@ fault! {
 }
 
 fault! {
-    /// Wakes no waiter when an instance ended.
+    /// Wakes no waiter when an instance stopped.
     EndsInSilence {}
     async fn wait(
         &self,
@@ -78,10 +78,32 @@ fault! {
         topic: &WakeTopic,
         seen: WakeSeq,
     ) -> Result<WakeSeq, ProviderError> {
-        if matches!(topic, WakeTopic::End(_)) {
+        if matches!(topic, WakeTopic::Stop(_)) {
             future::pending::<()>().await;
         }
         self.store.wait(session, topic, seen).await
+    }
+}
+
+fault! {
+    /// Wakes no waiter when an instance was suspended.
+    SuspendsInSilence {}
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        topic: &WakeTopic,
+        mut seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        loop {
+            seen = self.store.wait(session, topic, seen).await?;
+            let WakeTopic::Stop(instance) = topic else {
+                return Ok(seen);
+            };
+            let record = self.store.instance(instance).await?;
+            if record.is_none_or(|record| record.status.kind().is_ended()) {
+                return Ok(seen);
+            }
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! Promise 9, clients: a wait for an instance, or for its end, never misses what came
+//! Promise 9, clients: a wait for an instance, or for its stop, never misses what came
 //! after its `seen`.
 
-use durable_core::provider::{IdReuse, InstanceStatus, StartOutcome, WakeSeq, WakeTopic};
+use durable_core::provider::{
+    IdReuse, InstanceStatus, StartOutcome, StatusKind, WakeSeq, WakeTopic,
+};
 use durable_core::{Failure, FailureKind, InstanceId};
 
 use super::super::check::{Check, check};
@@ -13,7 +15,8 @@ use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(Finding, a_change_of_an_instance_ends_a_wait_for_it),
-    check!(Finding, every_end_of_an_instance_ends_a_wait_for_it),
+    check!(Finding, every_stop_of_an_instance_ends_a_wait_for_it),
+    check!(Finding, a_suspension_by_a_client_ends_a_wait_for_the_stop),
     check!(Finding, a_start_says_from_where_to_wait_for_the_end),
     check!(Finding, another_handle_is_told_of_a_change, needs OpenAgain),
     check!(Finding, another_handle_is_told_of_an_end, needs OpenAgain),
@@ -54,25 +57,50 @@ async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
     Ok(())
 }
 
-async fn every_end_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
+async fn every_stop_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
     let node = env.node().await?;
     let failure = || Failure::new(FailureKind::Terminated, "enough");
-    let ends = [
+    let stops = [
         InstanceStatus::Completed { output: "1".into() },
         InstanceStatus::Failed { failure: failure() },
         InstanceStatus::Terminated { failure: failure() },
+        InstanceStatus::Suspended { failure: failure() },
     ];
-    for status in ends {
+    for status in stops {
         let id = InstanceId::from(status.kind().to_string());
         let seen = seen_by_start(&env, &id, "start").await?;
-        let end = WakeTopic::End(id.clone());
-        let waiting = begin_wait_of(env.provider(), None, end, seen).await;
+        let stop = WakeTopic::Stop(id.clone());
+        let waiting = begin_wait_of(env.provider(), None, stop, seen).await;
         let ready = node.take(&id).await?;
-        let mut turn = node.first_turn(&ready).completed("1").build();
+        let mut turn = match status.kind() {
+            StatusKind::Suspended => node.first_turn(&ready).build(),
+            _ => node.first_turn(&ready).completed("1").build(),
+        };
         turn.update.status = Some(status);
         node.commit_done(turn).await?;
-        let what = format!("a client that waits for the end of an instance: {id}");
+        let what = format!("a client that waits for the stop of an instance: {id}");
         is_told(&env, &what, waiting).await?;
+    }
+    Ok(())
+}
+
+async fn a_suspension_by_a_client_ends_a_wait_for_the_stop(env: Env) -> CheckResult {
+    let node = env.node().await?;
+    let id = InstanceId::from("a");
+    let mut seen = seen_by_start(&env, &id, "start").await?;
+    // Before its first turn, and while a node holds it.
+    for round in ["pending", "held"] {
+        let stop = WakeTopic::Stop(id.clone());
+        let waiting = begin_wait_of(env.provider(), None, stop, seen).await;
+        if round == "held" {
+            let ready = node.take(&id).await?;
+            let turn = node.first_turn(&ready).keeping_the_lease();
+            node.commit_done(turn.build()).await?;
+        }
+        env.suspend(&id).await?;
+        let what = format!("a client that waits for the stop of an instance that is {round}");
+        seen = is_told(&env, &what, waiting).await?;
+        env.resume(&id).await?;
     }
     Ok(())
 }
@@ -85,7 +113,7 @@ async fn a_start_says_from_where_to_wait_for_the_end(env: Env) -> CheckResult {
         let ready = node.take(&id).await?;
         node.commit_done(node.first_turn(&ready).completed("1").build())
             .await?;
-        for topic in [WakeTopic::End(id.clone()), WakeTopic::Instance(id.clone())] {
+        for topic in [WakeTopic::Stop(id.clone()), WakeTopic::Instance(id.clone())] {
             let what = format!("a wait for {topic:?} that began after the end");
             let wait = env.provider().wait(None, &topic, seen);
             env.within_timeout(&what, wait).await??;
@@ -114,7 +142,7 @@ async fn another_handle_is_told_of_a_change(env: Env) -> CheckResult {
 }
 
 async fn another_handle_is_told_of_an_end(env: Env) -> CheckResult {
-    another_handle_is_told(env, WakeTopic::End("a".into())).await
+    another_handle_is_told(env, WakeTopic::Stop("a".into())).await
 }
 
 /// Demands that a client which waits for this on another handle sees the end of the
