@@ -103,6 +103,7 @@ mod random;
 mod registry;
 mod replay;
 mod runtime;
+mod start_error;
 
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait};
@@ -134,6 +135,7 @@ pub use payload_codec::{PayloadCodec, PayloadCodecError};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use runtime::{Runtime, RuntimeBuilder};
+pub use start_error::{IdleReason, StartError};
 
 /// What programs with orchestrations name again and again.
 ///

@@ -17,6 +17,7 @@ use crate::node::{self, Node, NodeParts};
 use crate::options::RuntimeOptions;
 use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::registry::Registry;
+use crate::start_error::StartError;
 
 /// How long tasks may take to release what they hold, and how long the store may
 /// take to close a session.
@@ -87,14 +88,16 @@ impl RuntimeBuilder {
     ///
     /// # Errors
     ///
-    /// The [`ProviderError`] of the store if it does not open a session.
-    pub async fn start(self) -> Result<Runtime, ProviderError> {
+    /// [`StartError::NothingToRun`] if the node could run neither an orchestration nor an
+    /// activity, and [`Provider`](StartError::Provider) if the store does not open a session.
+    pub async fn start(self) -> Result<Runtime, StartError> {
         let Self {
             provider,
             registry,
             mut options,
             codec,
         } = self;
+        StartError::check(&registry, &options)?;
         let client = Client::shared(Arc::clone(&provider))
             .with_limits(options.limits)
             .with_codec(codec.clone());

@@ -10,7 +10,7 @@ use durable_runtime::{
 };
 
 use crate::faulty::Fault;
-use crate::world::{World, settle, stop};
+use crate::world::{World, other_code, settle, stop};
 
 const BOOK: Activity<String, String> = Activity::new("book");
 const UNDO: Activity<String, String> = Activity::new("undo");
@@ -166,7 +166,7 @@ async fn an_instance_that_never_ran_can_be_terminated() {
     let instance = world.client().start(TRIP, "trip-1", &0).await.unwrap();
     instance.terminate("never mind").await.unwrap();
     // The node does not even have the code.
-    let node = world.node(&Registry::default()).await;
+    let node = world.node(&other_code()).await;
     instance.wait().await.unwrap_err();
     stop(node).await;
     assert_eq!(

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use durable_core::provider::{Provider, ProviderError};
 use durable_runtime::{
-    Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    Runtime, RuntimeOptions,
+    Activity, ActivityContext, EventName, Failure, IdleReason, Name, Orchestration,
+    OrchestrationContext, Registry, Runtime, RuntimeOptions, StartError,
 };
 
 use crate::faulty::Fault;
-use crate::world::{World, settle, stop};
+use crate::world::{World, other_code, settle, stop};
 
 const STEP: Activity<u32, u32> = Activity::new("step");
 const FLOW: Orchestration<u32, u32> = Orchestration::new("flow");
@@ -265,7 +265,7 @@ async fn stopping_waits_for_what_runs_within_the_bound_and_hands_back_the_rest()
 #[tokio::test(start_paused = true)]
 async fn an_idle_node_stops_at_once() {
     let world = World::new();
-    let node = world.node(&Registry::default()).await;
+    let node = world.node(&other_code()).await;
     settle().await;
     let before = world.elapsed();
     node.shutdown(Duration::from_secs(3600)).await;
@@ -300,9 +300,57 @@ async fn a_node_stops_in_bounded_time_when_its_store_does_not_answer() {
 async fn a_node_that_cannot_open_a_session_says_so() {
     let world = World::new();
     let cut_off = world.faulty(|_, _| Fault::Unavailable);
-    let start = Runtime::builder(cut_off, Registry::default()).start();
+    let start = Runtime::builder(cut_off, other_code()).start();
     let error = start.await.unwrap_err();
-    assert!(matches!(error, ProviderError::Unavailable { .. }));
+    assert!(
+        matches!(error, StartError::Provider(ProviderError::Unavailable { .. })),
+        "{error}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_could_run_nothing_is_refused() {
+    use IdleReason::{NoQueues, NoneAtOnce, NoneRegistered};
+
+    let nothing = Registry::default();
+    let turns = || {
+        let flow = |_: OrchestrationContext, n: u32| async move { Ok::<_, Failure>(n) };
+        Registry::builder().orchestration(FLOW, flow)
+    };
+    let work = |_: ActivityContext, n: u32| async move { Ok::<_, Failure>(n) };
+    let activities = Registry::builder().activity("work", work).build().unwrap();
+    let turns_only = turns().build().unwrap();
+    let both = turns().activity("work", work).build().unwrap();
+    let options = RuntimeOptions::default;
+    let no_queues = || options().queues::<Name>([]);
+    for (registry, options, orchestrations, activities) in [
+        (&nothing, options(), NoneRegistered, NoneRegistered),
+        (&turns_only, options().max_turns(0), NoneAtOnce, NoneRegistered),
+        (&activities, options().max_activities(0), NoneRegistered, NoneAtOnce),
+        (&activities, no_queues(), NoneRegistered, NoQueues),
+        (&both, options().max_turns(0).max_activities(0), NoneAtOnce, NoneAtOnce),
+        (&both, no_queues().max_turns(0), NoneAtOnce, NoQueues),
+    ] {
+        let world = World::new();
+        let store = world.counted();
+        let node = Runtime::builder(store.clone(), registry.clone()).options(options);
+        let error = node.start().await.unwrap_err();
+        let expected = StartError::NothingToRun {
+            orchestrations,
+            activities,
+        };
+        assert_eq!(error, expected);
+        assert_eq!(store.all_calls().values().sum::<u64>(), 0);
+    }
+    let error = StartError::NothingToRun {
+        orchestrations: NoneAtOnce,
+        activities: NoQueues,
+    };
+    assert_eq!(
+        error.to_string(),
+        "the node would run nothing: no orchestration (`max_turns` is 0) and no activity (`queues` \
+         is empty); to start and read instances a client is enough"
+    );
 }
 
 #[tokio::test(start_paused = true)]

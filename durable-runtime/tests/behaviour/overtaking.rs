@@ -9,7 +9,7 @@ use durable_runtime::{
 };
 
 use crate::faulty::Fault;
-use crate::world::{World, settle, stop};
+use crate::world::{World, other_code, settle, stop};
 
 const FLOW: Orchestration<(), ()> = Orchestration::new("flow");
 const GO: EventName<u32> = EventName::new("go");
@@ -92,7 +92,7 @@ async fn a_hard_stop_overtakes_a_long_inbox_that_no_node_can_read() {
         flow.raise(GO, &number).await.unwrap();
     }
     flow.terminate("no node has it").await.unwrap();
-    let lacking = world.node(&Registry::builder().build().unwrap()).await;
+    let lacking = world.node(&other_code()).await;
     assert!(flow.wait().await.is_err());
     assert_eq!(world.status("f").await, terminated("no node has it"));
     assert_eq!(
@@ -124,7 +124,7 @@ async fn a_hard_stop_that_comes_while_the_instance_is_being_suspended_is_not_mis
     flow.terminate("enough").await.unwrap();
     let record = world.store.instance(&"f".into()).await.unwrap().unwrap();
     assert_eq!(record.status, InstanceStatus::Running);
-    assert!(flow.wait().await.is_err());
+    assert!(flow.wait().through_suspension().await.is_err());
     assert_eq!(world.status("f").await, terminated("enough"));
     store.follow(|_, _| Fault::None);
     stop(node).await;

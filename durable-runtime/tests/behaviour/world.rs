@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use durable_core::provider::{InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry};
-use durable_runtime::{Client, Registry, Runtime, RuntimeOptions};
+use durable_runtime::{
+    Client, Failure, OrchestrationContext, Registry, Runtime, RuntimeOptions,
+};
 use durable_testkit::{MemoryProvider, TokioClock};
 
 use crate::faulty::{Fault, Faulty};
@@ -166,6 +168,13 @@ async fn end_a_test_that_hangs(store: Arc<MemoryProvider>, longest: Duration) {
     left.histories.clear();
     eprintln!("{test} waits for something that never comes: {left:#?}");
     std::process::exit(101);
+}
+
+/// Code that no instance asks for: the node that has it lacks what they need.
+pub(crate) fn other_code() -> Registry {
+    let other = |_: OrchestrationContext, (): ()| async move { Ok::<_, Failure>(()) };
+    let builder = Registry::builder().orchestration("other", other);
+    builder.build().unwrap()
 }
 
 /// Lets virtual time pass, and everything that is due in it happen.

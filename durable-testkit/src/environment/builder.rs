@@ -179,7 +179,7 @@ impl TestEnvironmentBuilder {
     /// # Errors
     ///
     /// [`EnvironmentError::Registry`] if an activity could not be replaced, and
-    /// [`EnvironmentError::Provider`] if the node could not open its session.
+    /// [`EnvironmentError::Start`] if the node did not start.
     pub async fn build(self) -> Result<TestEnvironment, EnvironmentError> {
         if let Some(error) = self.error {
             return Err(error.into());

@@ -4,7 +4,7 @@ use std::fmt;
 
 use durable_core::provider::ProviderError;
 use durable_core::{EventId, Failure, InstanceId};
-use durable_runtime::{ClientError, RegistryError, SuspendedChild};
+use durable_runtime::{ClientError, RegistryError, StartError, SuspendedChild};
 
 /// Why an environment could not be had, or an instance not be waited for.
 ///
@@ -32,6 +32,8 @@ use durable_runtime::{ClientError, RegistryError, SuspendedChild};
 pub enum EnvironmentError {
     /// The code could not be registered.
     Registry(RegistryError),
+    /// The node did not start.
+    Start(StartError),
     /// The store refused.
     Provider(ProviderError),
     /// The instance ended badly, or could not be asked.
@@ -61,6 +63,7 @@ impl fmt::Display for EnvironmentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registry(error) => error.fmt(f),
+            Self::Start(error) => error.fmt(f),
             Self::Provider(error) => error.fmt(f),
             Self::Client(error) => error.fmt(f),
             Self::Suspended { instance, failure } => {
@@ -93,6 +96,7 @@ impl std::error::Error for EnvironmentError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Registry(error) => Some(error),
+            Self::Start(error) => Some(error),
             Self::Provider(error) => Some(error),
             Self::Client(error) => Some(error),
             Self::Suspended { failure, .. } => Some(failure),
@@ -104,6 +108,12 @@ impl std::error::Error for EnvironmentError {
 impl From<RegistryError> for EnvironmentError {
     fn from(error: RegistryError) -> Self {
         Self::Registry(error)
+    }
+}
+
+impl From<StartError> for EnvironmentError {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
     }
 }
 

@@ -70,6 +70,11 @@ impl Workload {
     ///     Ok(format!("Hello, {name}!"))
     /// }
     ///
+    /// async fn wave(_: OrchestrationContext, name: String) -> Result<String, Failure> {
+    ///     Ok(format!("Bye, {name}!"))
+    /// }
+    ///
+    /// let old = Registry::builder().orchestration("wave", wave).build()?;
     /// let new = Registry::builder().orchestration(GREET, greet).build()?;
     /// let workload = Workload::new(new.clone(), |client| async move {
     ///     client.start(GREET, "greet-1", &"Ada".to_owned()).await?;
@@ -79,7 +84,7 @@ impl Workload {
     /// // All nodes but the first begin with a release that lacks the orchestration.
     /// let workload = workload.on_nodes(1, move |node| {
     ///     let is_old = node.number() > 1 && node.life() == 1;
-    ///     if is_old { Registry::default() } else { new.clone() }
+    ///     if is_old { old.clone() } else { new.clone() }
     /// });
     /// Simulation::new(7).nodes(3).run(workload).assert_ok();
     /// # Ok::<(), durable_runtime::RegistryError>(())
