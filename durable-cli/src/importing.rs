@@ -3,7 +3,9 @@
 //! An instance is started under a version that no node has, so that no node runs its
 //! code meanwhile; then its events are committed as turns, and the last turn gives it
 //! its true version and status. Work and timers that are open in the history of an
-//! instance which has not ended are set up with it.
+//! instance which has not ended are set up with it; it is left suspended by that turn and
+//! then resumed, so that a node runs it at once: its history may end in an input to which
+//! the code has not answered yet.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -14,7 +16,9 @@ use durable_core::provider::{
     NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent, StartInstance,
     StartOutcome, StatusKind, TurnCommit,
 };
-use durable_core::{CommandKind, Event, EventId, ExecutionId, History, InstanceId, Payload};
+use durable_core::{
+    CommandKind, Event, EventId, ExecutionId, Failure, FailureKind, History, InstanceId, Payload,
+};
 use durable_runtime::ClientError;
 
 use crate::error::CliError;
@@ -89,6 +93,9 @@ impl<'a> Importer<'a> {
             };
             self.turn(&mut current, history, &histories, &plan).await?;
             held = Some(current);
+        }
+        if plan.is_open() {
+            let _ = self.store.provider().resume(instance).await?;
         }
         Ok(Imported {
             instance: instance.clone(),
@@ -235,7 +242,7 @@ impl<'a> Importer<'a> {
         turn.update = update(history);
         turn.keep_lease = next.is_some();
         if is_last {
-            turn.update.status = Some(plan.status.clone());
+            turn.update.status = Some(plan.status_before_resume());
             set_up_open(&mut turn, history);
         } else if next.is_none() {
             turn.update.status = ending(history);
@@ -276,8 +283,7 @@ impl<'a> Plan<'a> {
         };
         let status = ending(last).unwrap_or(InstanceStatus::Running);
         let plan = Self { last, status };
-        let is_open = plan.status.kind() == StatusKind::Running;
-        if is_open && !takes_over {
+        if plan.is_open() && !takes_over {
             return Err(plan.refuse(
                 "it has not ended, so it would go on here",
                 "say `--take-over` if it is to, and stop it where it came from",
@@ -308,6 +314,21 @@ impl<'a> Plan<'a> {
             ));
         }
         Ok(plan)
+    }
+
+    /// Whether the instance is to go on in the store.
+    fn is_open(&self) -> bool {
+        !self.status.kind().is_ended()
+    }
+
+    /// The status that the last turn leaves the instance with.
+    fn status_before_resume(&self) -> InstanceStatus {
+        match self.is_open() {
+            true => InstanceStatus::Suspended {
+                failure: Failure::new(FailureKind::Suspended, "imported, and to be resumed"),
+            },
+            false => self.status.clone(),
+        }
     }
 
     fn refuse(&self, reason: impl Into<String>, hint: &'static str) -> CliError {

@@ -77,6 +77,32 @@ async fn an_instance_that_is_taken_over_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_ends_in_an_input_is_answered_at_once() {
+    let place = Place::filled().await;
+    let exported = place.durable(&["export", "quick-1"]).done();
+    let mut export: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    // The activity has completed, and the code has not run since.
+    let entries = export[0]["entries"].as_array_mut().unwrap();
+    assert_eq!(entries.pop().unwrap()["event"]["type"], "OrchestrationCompleted");
+    assert_eq!(entries.last().unwrap()["event"]["type"], "ActivityCompleted");
+    let file = place.path("quick.json");
+    std::fs::write(&file, export.to_string()).unwrap();
+
+    let other = Place::new();
+    let import = ["import", "--create", "--take-over", file.to_str().unwrap()];
+    let said = other.durable(&import).done();
+    assert_eq!(said, "quick-1: 3 events in 1 execution, running\n");
+    assert_eq!(other.json(&["show", "quick-1"])["status"], "running");
+    let node = other.node().await;
+    let quick = node.client().instance(QUICK, "quick-1");
+    let output = quick.wait().timeout(Duration::from_secs(60)).await;
+    assert_eq!(output, Ok(42));
+    node.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(other.durable(&["export", "quick-1"]).done().lines().count(), exported.lines().count());
+    assert_eq!(other.json(&["check"])["sound"], true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_import_finds_its_instance_among_many_that_are_ready() {
     let place = Place::filled().await;
     let file = place.path("quick.json");
