@@ -20,7 +20,9 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     let mut open = operations(&history);
     open.retain(Operation::is_open);
     let executions = store.provider().executions(&record.instance).await?;
-    let instance = store.client().instance::<(), Value>(&*record.name, record.instance.clone());
+    let instance = store
+        .client()
+        .instance::<(), Value>(&*record.name, record.instance.clone());
     let suspended = instance.suspended_children().await?;
     if output.is_json {
         let mut shown = view::record(&record);

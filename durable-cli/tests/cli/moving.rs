@@ -83,8 +83,14 @@ async fn a_history_that_ends_in_an_input_is_answered_at_once() {
     let mut export: serde_json::Value = serde_json::from_str(&exported).unwrap();
     // The activity has completed, and the code has not run since.
     let entries = export[0]["entries"].as_array_mut().unwrap();
-    assert_eq!(entries.pop().unwrap()["event"]["type"], "OrchestrationCompleted");
-    assert_eq!(entries.last().unwrap()["event"]["type"], "ActivityCompleted");
+    assert_eq!(
+        entries.pop().unwrap()["event"]["type"],
+        "OrchestrationCompleted"
+    );
+    assert_eq!(
+        entries.last().unwrap()["event"]["type"],
+        "ActivityCompleted"
+    );
     let file = place.path("quick.json");
     std::fs::write(&file, export.to_string()).unwrap();
 
@@ -98,7 +104,10 @@ async fn a_history_that_ends_in_an_input_is_answered_at_once() {
     let output = quick.wait().timeout(Duration::from_secs(60)).await;
     assert_eq!(output, Ok(42));
     node.shutdown(Duration::from_secs(5)).await;
-    assert_eq!(other.durable(&["export", "quick-1"]).done().lines().count(), exported.lines().count());
+    assert_eq!(
+        other.durable(&["export", "quick-1"]).done().lines().count(),
+        exported.lines().count()
+    );
     assert_eq!(other.json(&["check"])["sound"], true);
 }
 

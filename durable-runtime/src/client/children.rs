@@ -74,12 +74,10 @@ impl<O> InstanceHandle<O> {
         let mut after = EventId::UNASSIGNED;
         loop {
             // What a payload codec changes is not looked at.
-            let history = self.client.provider().history(
-                &record.instance,
-                record.execution_id,
-                after,
-                PAGE,
-            );
+            let history =
+                self.client
+                    .provider()
+                    .history(&record.instance, record.execution_id, after, PAGE);
             let page = history.await?;
             for entry in &page.entries {
                 after = entry.event_id();

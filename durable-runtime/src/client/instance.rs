@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceRecord, MessageBody, WakeSeq,
-   , WakeTopic,
+    WakeTopic,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, VisitPayloads,

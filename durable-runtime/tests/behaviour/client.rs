@@ -463,7 +463,7 @@ async fn a_client_in_another_process_needs_only_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_spans_continue_as_new_and_suspension() {
+async fn a_wait_through_suspension_spans_continue_as_new_too() {
     let world = World::new();
     let registry = Registry::builder()
         .orchestration(HOLD, |ctx: OrchestrationContext, n: u32| async move {
@@ -479,7 +479,7 @@ async fn a_wait_spans_continue_as_new_and_suspension() {
     let hold = node.client().start(HOLD, "h", &1).await.unwrap();
     let waiting = tokio::spawn({
         let hold = hold.clone();
-        async move { hold.wait().await }
+        async move { hold.wait().through_suspension().await }
     });
     for more in [1, 2, 3] {
         hold.raise(GO, &more).await.unwrap();

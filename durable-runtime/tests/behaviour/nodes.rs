@@ -303,7 +303,10 @@ async fn a_node_that_cannot_open_a_session_says_so() {
     let start = Runtime::builder(cut_off, other_code()).start();
     let error = start.await.unwrap_err();
     assert!(
-        matches!(error, StartError::Provider(ProviderError::Unavailable { .. })),
+        matches!(
+            error,
+            StartError::Provider(ProviderError::Unavailable { .. })
+        ),
         "{error}"
     );
 }
@@ -322,13 +325,28 @@ async fn a_node_that_could_run_nothing_is_refused() {
     let turns_only = turns().build().unwrap();
     let both = turns().activity("work", work).build().unwrap();
     let options = RuntimeOptions::default;
-    let no_queues = || options().queues::<Name>([]);
+    let no_queues = || options().queues([None::<Name>; 0]);
     for (registry, options, orchestrations, activities) in [
         (&nothing, options(), NoneRegistered, NoneRegistered),
-        (&turns_only, options().max_turns(0), NoneAtOnce, NoneRegistered),
-        (&activities, options().max_activities(0), NoneRegistered, NoneAtOnce),
+        (
+            &turns_only,
+            options().max_turns(0),
+            NoneAtOnce,
+            NoneRegistered,
+        ),
+        (
+            &activities,
+            options().max_activities(0),
+            NoneRegistered,
+            NoneAtOnce,
+        ),
         (&activities, no_queues(), NoneRegistered, NoQueues),
-        (&both, options().max_turns(0).max_activities(0), NoneAtOnce, NoneAtOnce),
+        (
+            &both,
+            options().max_turns(0).max_activities(0),
+            NoneAtOnce,
+            NoneAtOnce,
+        ),
         (&both, no_queues().max_turns(0), NoneAtOnce, NoQueues),
     ] {
         let world = World::new();

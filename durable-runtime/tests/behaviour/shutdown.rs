@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{Provider, ProviderError};
+use durable_core::provider::Provider;
 use durable_runtime::{
     Activity, ActivityContext, Client, Failure, Orchestration, OrchestrationContext, Registry,
-    Runtime, RuntimeOptions,
+    Runtime, RuntimeOptions, StartError,
 };
 
 use crate::faulty::Fault;
@@ -167,7 +167,7 @@ fn now_and_then(mut random: Random) -> impl FnMut(&'static str, u64) -> Fault {
 }
 
 /// A node with settings of chance, on a store that fails now and then.
-async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, ProviderError> {
+async fn node_of_chance(world: &World, random: &mut Random) -> Result<Runtime, StartError> {
     let store = world.faulty(now_and_then(Random::new(random.next())));
     let options = RuntimeOptions::default()
         .max_crashes(1_000)

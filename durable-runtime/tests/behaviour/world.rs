@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use durable_core::provider::{InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry};
-use durable_runtime::{
-    Client, Failure, OrchestrationContext, Registry, Runtime, RuntimeOptions,
-};
+use durable_runtime::{Client, Failure, OrchestrationContext, Registry, Runtime, RuntimeOptions};
 use durable_testkit::{MemoryProvider, TokioClock};
 
 use crate::faulty::{Fault, Faulty};
