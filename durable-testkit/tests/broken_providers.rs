@@ -87,9 +87,7 @@ faults! {
     waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
     waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
     waking::EndsInSilence => every_stop_of_an_instance_ends_a_wait_for_it;
-    waking::SuspendsInSilence =>
-        every_stop_of_an_instance_ends_a_wait_for_it,
-        a_suspension_by_a_client_ends_a_wait_for_the_stop;
+    waking::SuspendsInSilence => a_suspension_by_a_client_ends_a_wait_for_the_stop;
     waking::StartsWithTheFuture => a_start_says_from_where_to_wait_for_the_end;
     waking::TakesRepeatsForStarts => a_restart_is_repeated_by_its_message_id;
 

@@ -127,7 +127,7 @@ async fn an_instance_says_which_suspended_children_it_waits_for() {
         .done();
     let shown = place.json(&["show", "waits-1"]);
     let failure =
-        json!({ "kind": "suspended", "message": "lunch", "details": null, "retryable": true });
+        json!({ "kind": "suspended", "message": "lunch", "details": null, "retryable": false });
     let parent = json!({ "instance": "waits-1", "execution_id": 1, "event_id": 7 });
     assert_eq!(
         shown["suspended_children"],
