@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError};
+use durable_core::provider::{InstanceFilter, InstanceRecord, Provider};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_redis::RedisProvider;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    Runtime, RuntimeOptions,
+    Runtime, RuntimeOptions, StartError,
 };
 
 /// Adds one.
@@ -67,7 +67,7 @@ pub(crate) async fn node(provider: &RedisProvider, session_timeout: Duration) ->
 pub(crate) async fn try_node(
     provider: &RedisProvider,
     session_timeout: Duration,
-) -> Result<Runtime, ProviderError> {
+) -> Result<Runtime, StartError> {
     let options = RuntimeOptions::default()
         .session_timeout(session_timeout)
         .max_crashes(1_000_000);

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use durable_core::provider::{Clock, InstanceFilter, InstanceRecord, Provider, ProviderError};
+use durable_core::provider::{Clock, InstanceFilter, InstanceRecord, Provider};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    RegistryBuilder, Runtime, RuntimeOptions,
+    RegistryBuilder, Runtime, RuntimeOptions, StartError,
 };
 use tempfile::TempDir;
 
@@ -111,7 +111,7 @@ pub(crate) async fn node(provider: &SqliteProvider) -> Runtime {
 }
 
 /// As [`node`], on a disk that may refuse it.
-pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, ProviderError> {
+pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, StartError> {
     let options = RuntimeOptions::default()
         .session_timeout(Duration::from_secs(3_600))
         .max_crashes(1_000_000);

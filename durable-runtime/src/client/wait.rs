@@ -33,8 +33,10 @@ pub struct Wait<'a, O> {
     timeout: Option<Duration>,
     through_suspension: bool,
     /// The wait itself, once it has begun.
-    begun: Option<Pin<Box<dyn Future<Output = Result<O, ClientError>> + Send + 'a>>>,
+    begun: Option<OutputFuture<'a, O>>,
 }
+
+type OutputFuture<'a, O> = Pin<Box<dyn Future<Output = Result<O, ClientError>> + Send + 'a>>;
 
 impl<'a, O: DeserializeOwned> Wait<'a, O> {
     pub(super) fn new(instance: &'a InstanceHandle<O>) -> Self {
@@ -59,7 +61,7 @@ impl<'a, O: DeserializeOwned> Wait<'a, O> {
         self
     }
 
-    fn begin(&self) -> Pin<Box<dyn Future<Output = Result<O, ClientError>> + Send + 'a>> {
+    fn begin(&self) -> OutputFuture<'a, O> {
         let (instance, through_suspension) = (self.instance, self.through_suspension);
         let output = instance.output(through_suspension);
         let Some(timeout) = self.timeout else {
