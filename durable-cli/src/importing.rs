@@ -390,13 +390,13 @@ fn update(history: &History) -> InstanceUpdate {
 fn set_up_open(turn: &mut TurnCommit, history: &History) {
     for operation in operations(history).iter().filter(|op| op.is_open()) {
         let source = SourceEvent::new(history.execution_id, operation.event_id);
-        match operation.command.kind {
-            CommandKind::Timer => turn.new_timers.push(source),
-            CommandKind::Activity => {
-                let number = operation.command.number;
-                turn.new_work.push(NewWork::new(source, number));
-            }
-            _ => {}
+        if operation.command.kind == CommandKind::Activity {
+            let number = operation.command.number;
+            turn.new_work.push(NewWork::new(source, number));
+        }
+        // A timer, or an activity with a total timeout.
+        if turn.timer_due_ms(source).is_some() {
+            turn.new_timers.push(source);
         }
     }
 }

@@ -76,8 +76,8 @@ pub use codec::{
 pub use command::{Command, Ending, OneWayCommand};
 pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
-    Advance, AppendedEntry, Cursor, CursorError, Delivery, DropReason, Grant, LeftOpen, OpKey,
-    OpPoll, Outcome,
+    ActivityDeadline, Advance, AppendedEntry, Cursor, CursorError, Delivery, DropReason, Grant,
+    LeftOpen, OpKey, OpPoll, Outcome,
 };
 pub use event::{
     Carried, Effect, Event, EventClass, EventKind, InstanceStart, Parent, UnreadEvent,

@@ -30,8 +30,9 @@ pub struct ActivityOptions {
     pub retry: RetryPolicy,
     /// How long one attempt may take, in milliseconds. Default: `None`, without a limit.
     pub attempt_timeout_ms: Option<u64>,
-    /// How long all attempts and the waits between them may take, in milliseconds.
-    /// Default: `None`, without a limit.
+    /// How long the call may take in milliseconds: its wait for a worker, all attempts and
+    /// the waits between them. The store has a timer for it. Default: `None`, without a
+    /// limit.
     pub total_timeout_ms: Option<u64>,
 }
 
@@ -63,6 +64,14 @@ impl ActivityOptions {
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.total_timeout_ms = Some(whole_ms(timeout).max(1));
         self
+    }
+
+    /// When the total timeout of a call that was scheduled at this time has passed.
+    pub const fn deadline_ms(&self, scheduled_at_ms: u64) -> Option<u64> {
+        match self.total_timeout_ms {
+            Some(total_ms) => Some(scheduled_at_ms.saturating_add(total_ms)),
+            None => None,
+        }
     }
 }
 

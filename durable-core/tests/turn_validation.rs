@@ -26,6 +26,14 @@ fn activity(event_id: u64) -> HistoryEntry {
     })
 }
 
+fn activity_within(event_id: u64, total_timeout_ms: u64) -> HistoryEntry {
+    let mut entry = activity(event_id);
+    if let Event::ActivityScheduled { options, .. } = &mut entry.event {
+        options.total_timeout_ms = Some(total_timeout_ms);
+    }
+    entry
+}
+
 fn timer(event_id: u64) -> HistoryEntry {
     entry(Event::TimerCreated {
         event_id: EventId::new(event_id),
@@ -122,8 +130,39 @@ fn new_work_and_timers_name_their_events() {
     let reason = refused(|turn| turn.new_timers = vec![first(5)]);
     assert_eq!(
         reason,
-        "a new timer names event 5 of execution 1, which is no timer of this turn"
+        "a new timer names event 5 of execution 1, which is no timer and no deadline of this turn"
     );
+}
+
+#[test]
+fn the_deadline_of_an_activity_is_a_timer_of_its_name() {
+    let with_deadline = |turn: &mut TurnCommit| {
+        turn.events[0] = activity_within(5, 250);
+        turn.new_work = vec![NewWork::new(first(5), 0)];
+        turn.new_timers = vec![first(5), first(6)];
+    };
+    assert_eq!(check(with_deadline), Ok(()));
+    let swapped = refused(|turn| {
+        with_deadline(turn);
+        turn.new_timers.reverse();
+    });
+    assert_eq!(
+        swapped,
+        "a new timer names event 5 of execution 1 again or out of order"
+    );
+    let taken_back = refused(|turn| {
+        with_deadline(turn);
+        turn.cancelled_timers = vec![first(5)];
+    });
+    assert_eq!(
+        taken_back,
+        "a timer of event 5 of execution 1 is removed by its own turn"
+    );
+    let mut turn = turn();
+    with_deadline(&mut turn);
+    assert_eq!(turn.timer_due_ms(first(5)), Some(1_250));
+    turn.events[0] = activity_within(5, u64::MAX);
+    assert_eq!(turn.timer_due_ms(first(5)), Some(u64::MAX));
 }
 
 #[test]

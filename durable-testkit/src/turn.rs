@@ -92,16 +92,30 @@ impl TurnBuilder {
 
     /// Calls an activity on this queue with this input.
     pub fn activity_on(
-        mut self,
+        self,
         queue: Option<Name>,
+        name: impl Into<Name>,
+        input: impl Into<Payload>,
+    ) -> Self {
+        let mut options = ActivityOptions::default();
+        options.queue = queue;
+        self.activity_with(options, name, input)
+    }
+
+    /// Calls an activity with these options and this input. A total timeout sets a timer
+    /// of the activity's own name.
+    pub fn activity_with(
+        mut self,
+        options: ActivityOptions,
         name: impl Into<Name>,
         input: impl Into<Payload>,
     ) -> Self {
         let number = self.turn.new_work.len() as u64;
         let source = self.next_source();
         self.turn.new_work.push(NewWork::new(source, number));
-        let mut options = ActivityOptions::default();
-        options.queue = queue;
+        if options.total_timeout_ms.is_some() {
+            self.turn.new_timers.push(source);
+        }
         self.event(|event_id| Event::ActivityScheduled {
             event_id,
             name: name.into(),

@@ -122,6 +122,7 @@ faults! {
     timers::FiresAgain => a_timer_fires_once_and_says_when_it_was_due;
     timers::ShufflesTimers => timers_of_the_same_millisecond_fire_as_they_were_set;
     timers::FiresCancelledTimers => a_cancelled_timer_does_not_fire;
+    timers::IgnoresDeadlines => the_deadline_of_an_activity_is_a_timer;
     timers::HidesTheNextTimer => firing_is_bounded_and_says_what_is_next;
 
     lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;

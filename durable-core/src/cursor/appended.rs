@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::Cursor;
 use super::block::Output;
 use super::operation::OperationKind;
-use crate::event::{Carried, Effect};
+use crate::event::{Carried, Effect, EndedOperation};
 use crate::history::HistoryEntry;
 use crate::id::{CommandId, EventId};
 use crate::text::InstanceId;
@@ -21,8 +21,8 @@ pub struct AppendedEntry {
     /// The command that its event records; `None` for inputs, cancellations and
     /// terminals.
     pub command_id: Option<CommandId>,
-    /// The child that its event cancels.
-    pub(super) cancelled_child: Option<Box<InstanceId>>,
+    /// The operation that its event ends.
+    pub(super) ended: EndedOperation,
 }
 
 impl AppendedEntry {
@@ -55,7 +55,7 @@ impl AppendedEntry {
     /// # Ok::<(), durable_core::CursorError>(())
     /// ```
     pub fn effect(&self) -> Effect<'_> {
-        self.entry.event.effect(self.cancelled_child.as_deref())
+        self.entry.event.effect(&self.ended)
     }
 }
 
@@ -71,6 +71,8 @@ pub enum LeftOpen {
     Activity {
         /// Its `ActivityScheduled`.
         event_id: EventId,
+        /// Whether it has a total timeout: its deadline is open, too.
+        has_deadline: bool,
     },
     /// A timer.
     Timer {
@@ -90,7 +92,7 @@ impl LeftOpen {
     /// The event that scheduled it.
     pub const fn event_id(&self) -> EventId {
         match self {
-            Self::Activity { event_id }
+            Self::Activity { event_id, .. }
             | Self::Timer { event_id }
             | Self::Child { event_id, .. } => *event_id,
         }
@@ -99,7 +101,10 @@ impl LeftOpen {
     /// An operation that this event scheduled and that is open.
     fn of(event_id: EventId, kind: &OperationKind) -> Option<Self> {
         match kind {
-            OperationKind::Activity => Some(Self::Activity { event_id }),
+            OperationKind::Activity(deadline) => Some(Self::Activity {
+                event_id,
+                has_deadline: deadline.is_some(),
+            }),
             OperationKind::Timer => Some(Self::Timer { event_id }),
             OperationKind::SubOrchestration(instance) => Some(Self::Child {
                 event_id,
@@ -115,8 +120,14 @@ impl LeftOpen {
 
     /// The operation that an output would have cancelled.
     fn of_cancellation(output: &Output) -> Option<Self> {
-        match output.event.effect(output.cancelled_child.as_deref()) {
-            Effect::CancelActivity { event_id } => Some(Self::Activity { event_id }),
+        match output.event.effect(&output.ended) {
+            Effect::CancelActivity {
+                event_id,
+                has_deadline,
+            } => Some(Self::Activity {
+                event_id,
+                has_deadline,
+            }),
             Effect::CancelTimer { event_id } => Some(Self::Timer { event_id }),
             Effect::CancelChild { event_id, instance } => Some(Self::Child {
                 event_id,
@@ -125,6 +136,7 @@ impl LeftOpen {
             Effect::None
             | Effect::Begin { .. }
             | Effect::RunActivity { .. }
+            | Effect::RemoveDeadline { .. }
             | Effect::SetTimer { .. }
             | Effect::StartChild { .. }
             | Effect::StartDetached { .. }

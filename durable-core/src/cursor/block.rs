@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use super::external::ArrivedEvent;
 use super::operation::OpKey;
-use crate::event::Event;
-use crate::text::{InstanceId, Name};
+use crate::event::{EndedOperation, Event};
+use crate::text::Name;
 
 /// One output of a poll, without its position.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ pub(super) struct Output {
     pub(super) event: Event,
     /// The operation that it opens.
     pub(super) operation: Option<OpKey>,
-    /// The child that it cancels.
-    pub(super) cancelled_child: Option<Box<InstanceId>>,
+    /// The operation that it cancels.
+    pub(super) ended: EndedOperation,
 }
 
 impl Output {
@@ -30,7 +30,7 @@ impl Output {
         Self {
             event,
             operation,
-            cancelled_child: None,
+            ended: EndedOperation::Plain,
         }
     }
 }
@@ -119,12 +119,12 @@ impl Block {
         }
     }
 
-    /// Adds the cancellation of an open operation, which may be a child.
-    pub(super) fn cancel(&mut self, event: Event, child: Option<Box<InstanceId>>) {
+    /// Adds the cancellation of an open operation.
+    pub(super) fn cancel(&mut self, event: Event, ended: EndedOperation) {
         self.seldom().cancellations.push(Output {
             event,
             operation: None,
-            cancelled_child: child,
+            ended,
         });
     }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::appended::AppendedEntry;
 use super::block::Output;
 use super::match_block::{Mismatch, is_next, match_block};
-use super::operation::{OpKey, Outcome};
+use super::operation::{ActivityDeadline, OpKey, Outcome};
 use super::{Cursor, CursorError, CursorStage};
 use crate::event::{Carried, Event};
 use crate::history::HistoryEntry;
@@ -108,7 +108,7 @@ impl Cursor {
         let Output {
             mut event,
             operation,
-            cancelled_child,
+            ended,
         } = output;
         let event_id = self.last_event_id.next();
         event.assign(self.owner(), event_id);
@@ -120,7 +120,7 @@ impl Cursor {
                 event,
             },
             command_id,
-            cancelled_child,
+            ended,
         });
     }
 
@@ -167,8 +167,17 @@ impl Cursor {
                     self.operations.named_child(key, instance);
                 }
             }
-            // An open operation is all that there is to say of them.
-            Event::ActivityScheduled { .. } | Event::TimerCreated { .. } => {}
+            Event::ActivityScheduled { name, options, .. } => {
+                if let (Some(key), Some(total_timeout_ms)) = (operation, options.total_timeout_ms) {
+                    let deadline = ActivityDeadline {
+                        name: name.clone(),
+                        total_timeout_ms,
+                    };
+                    self.operations.has_deadline(key, deadline);
+                }
+            }
+            // An open operation is all that there is to say of it.
+            Event::TimerCreated { .. } => {}
             // They ask something of the world and nothing of the cursor.
             Event::ActivityCancelRequested { .. }
             | Event::TimerCancelled { .. }

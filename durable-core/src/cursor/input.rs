@@ -8,7 +8,9 @@ use super::external::{Externals, RecentMessages};
 use super::operation::{OpKey, OperationKind, Outcome};
 use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
-use crate::event::{Brings, Carried, Completion, Event, EventKind, Input, UnreadEvent};
+use crate::event::{
+    Brings, Carried, Completion, EndedOperation, Event, EventKind, Input, UnreadEvent,
+};
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::EventId;
@@ -113,7 +115,7 @@ impl Cursor {
             return Ok(Advance::Ended);
         }
         self.now_ms = entry.recorded_at_ms;
-        self.accept(event, event.input())?;
+        let _ = self.accept(event, event.input())?;
         match event.kind() {
             EventKind::OrchestrationStarted => {
                 return Ok(Advance::Started(Box::new(entry.event)));
@@ -160,12 +162,13 @@ impl Cursor {
         };
         let recorded_at_ms = now_ms.max(due_ms).max(self.last_recorded_ms);
         self.went_over(event_id, recorded_at_ms);
-        if event.is_forced() {
+        let ended = if event.is_forced() {
             self.end();
+            EndedOperation::Plain
         } else {
             self.now_ms = recorded_at_ms;
-            self.accept(&event, input)?;
-        }
+            self.accept(&event, input)?
+        };
         let is_cancellation = event.kind() == EventKind::OrchestrationCancelRequested;
         if self.appended.capacity() == 0 {
             // Most steps are an input and an output.
@@ -177,7 +180,7 @@ impl Cursor {
                 event,
             },
             command_id: None,
-            cancelled_child: None,
+            ended,
         });
         if is_cancellation {
             self.flush()?;
@@ -229,8 +232,13 @@ impl Cursor {
         }
     }
 
-    /// Takes in an input, recorded or new. A cancellation is to be flushed after it.
-    fn accept(&mut self, event: &Event, input: Option<Input<'_>>) -> Result<(), CursorError> {
+    /// Takes in an input, recorded or new; answers with the operation that it ends. A
+    /// cancellation is to be flushed after it.
+    fn accept(
+        &mut self,
+        event: &Event,
+        input: Option<Input<'_>>,
+    ) -> Result<EndedOperation, CursorError> {
         match input {
             Some(Input::Start(carried)) => self.start(carried),
             Some(Input::External {
@@ -243,16 +251,22 @@ impl Cursor {
                 message_id: message_id.clone(),
             }),
             Some(Input::Cancel { reason }) => self.cancel_open_operations(reason),
-            Some(Input::Completion(completion)) => self
-                .complete(event.event_id(), completion)
-                .map_err(|fault| self.corrupt(event.event_id(), event.kind(), fault))?,
+            Some(Input::Completion(completion)) => {
+                return self
+                    .complete(event.event_id(), completion)
+                    .map_err(|fault| self.corrupt(event.event_id(), event.kind(), fault));
+            }
             None => {}
         }
-        Ok(())
+        Ok(EndedOperation::Plain)
     }
 
-    /// Gives the completion at this position to the operation that it names.
-    fn complete(&mut self, at: EventId, completion: Completion<'_>) -> Result<(), HistoryFault> {
+    /// Gives the completion at this position to the operation that it names, and ends it.
+    fn complete(
+        &mut self,
+        at: EventId,
+        completion: Completion<'_>,
+    ) -> Result<EndedOperation, HistoryFault> {
         let Completion {
             source_event_id,
             source_kind: expected,
@@ -260,11 +274,16 @@ impl Cursor {
         } = completion;
         let found = match self.open_operation(source_event_id) {
             Some((key, kind)) if kind.scheduling_kind() == Some(expected) => {
+                let ended = match kind {
+                    // A child that has ended is asked for nothing.
+                    OperationKind::SubOrchestration(_) => EndedOperation::Plain,
+                    other => other.ended(),
+                };
                 if let OperationKind::Promise(number) = *kind {
                     self.promises.remove(&number);
                 }
                 self.operations.arrived(key, brings.into());
-                return Ok(());
+                return Ok(ended);
             }
             Some((_, other)) => other
                 .scheduling_kind()
@@ -272,7 +291,7 @@ impl Cursor {
             None => match self.abandoned.get(&source_event_id) {
                 Some(kind) if *kind == expected => {
                     self.abandoned.remove(&source_event_id);
-                    return Ok(());
+                    return Ok(EndedOperation::Plain);
                 }
                 Some(other) => SourceFault::OtherKind(*other),
                 None if source_event_id >= at || source_event_id == EventId::UNASSIGNED => {

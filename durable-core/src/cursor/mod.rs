@@ -33,7 +33,7 @@ use alloc::vec::Vec;
 use appended::LeftBehind;
 use block::Block;
 use external::{ArrivedEvent, Externals, RecentMessages};
-use operation::Operations;
+use operation::{OperationKind, Operations};
 use tape::Tape;
 
 use crate::corruption::{Corruption, HistoryFault};
@@ -46,7 +46,7 @@ pub use appended::{AppendedEntry, LeftOpen};
 pub use error::CursorError;
 pub use grant::Grant;
 pub use input::{Advance, Delivery, DropReason};
-pub use operation::{OpKey, Outcome};
+pub use operation::{ActivityDeadline, OpKey, Outcome};
 pub use poll::OpPoll;
 pub(crate) use tape::EntryOrder;
 
@@ -257,6 +257,16 @@ impl Cursor {
     /// The scheduling event of an open promise, which its resolution must name.
     pub fn promise_event_id(&self, number: u64) -> Option<EventId> {
         self.promises.get(&number).copied()
+    }
+
+    /// The total timeout of the open activity that this event scheduled; `None` if it has
+    /// none, or is not open.
+    pub fn activity_deadline(&self, scheduled: EventId) -> Option<&ActivityDeadline> {
+        let key = self.operations.open_at(scheduled)?;
+        let OperationKind::Activity(deadline) = self.operations.kind(key)? else {
+            return None;
+        };
+        deadline.as_deref()
     }
 
     /// The event that scheduled an operation, once it has a position.

@@ -20,7 +20,7 @@ use slab::Slab;
 use super::external::ArrivedEvent;
 use super::open::OpenTable;
 use super::ready::Ready;
-use crate::event::{Event, EventKind};
+use crate::event::{EndedOperation, Event, EventKind};
 use crate::failure::Failure;
 use crate::id::EventId;
 use crate::text::{InstanceId, Name, Payload};
@@ -67,10 +67,22 @@ impl From<Result<Payload, Failure>> for Outcome {
     }
 }
 
+/// The total timeout of an activity call, as it was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ActivityDeadline {
+    /// The activity.
+    pub name: Name,
+    /// How long all attempts and the waits between them may take, in milliseconds.
+    pub total_timeout_ms: u64,
+}
+
 /// What an operation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OperationKind {
-    Activity,
+    /// An activity; its total timeout, if it has one, is known once its event has a
+    /// position.
+    Activity(Option<Box<ActivityDeadline>>),
     Timer,
     /// A child with this id, which is known once its event has a position.
     SubOrchestration(Option<Box<InstanceId>>),
@@ -92,7 +104,7 @@ impl OperationKind {
     /// complete it from outside.
     pub(super) fn scheduling_kind(&self) -> Option<EventKind> {
         match self {
-            Self::Activity => Some(EventKind::ActivityScheduled),
+            Self::Activity(_) => Some(EventKind::ActivityScheduled),
             Self::Timer => Some(EventKind::TimerCreated),
             Self::SubOrchestration(_) => Some(EventKind::SubOrchestrationScheduled),
             Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
@@ -106,7 +118,7 @@ impl OperationKind {
     pub(super) fn cancellation(&self, source_event_id: EventId) -> Option<Event> {
         let event_id = EventId::UNASSIGNED;
         match self {
-            Self::Activity => Some(Event::ActivityCancelRequested {
+            Self::Activity(_) => Some(Event::ActivityCancelRequested {
                 event_id,
                 source_event_id,
             }),
@@ -123,6 +135,22 @@ impl OperationKind {
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => None,
+        }
+    }
+
+    /// What an event that ends it cannot say of it.
+    pub(super) fn ended(&self) -> EndedOperation {
+        match self {
+            Self::Activity(Some(_)) => EndedOperation::WithDeadline,
+            Self::SubOrchestration(Some(instance)) => EndedOperation::Child(instance.clone()),
+            Self::Activity(None)
+            | Self::Timer
+            | Self::SubOrchestration(None)
+            | Self::External(_)
+            | Self::ExternalArrived(_)
+            | Self::Promise(_)
+            | Self::Run(_)
+            | Self::Patch => EndedOperation::Plain,
         }
     }
 }
@@ -259,6 +287,13 @@ impl Operations {
     pub(super) fn named_child(&mut self, key: OpKey, instance: &InstanceId) {
         if let Some(operation) = self.get_mut(key) {
             operation.kind = OperationKind::SubOrchestration(Some(Box::new(instance.clone())));
+        }
+    }
+
+    /// The activity that an operation called has a total timeout.
+    pub(super) fn has_deadline(&mut self, key: OpKey, deadline: ActivityDeadline) {
+        if let Some(operation) = self.get_mut(key) {
+            operation.kind = OperationKind::Activity(Some(Box::new(deadline)));
         }
     }
 

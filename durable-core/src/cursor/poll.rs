@@ -31,7 +31,7 @@ impl Cursor {
     /// A durable future was polled for the first time.
     pub fn open(&mut self, command: Command) -> OpKey {
         let kind = match &command {
-            Command::Activity { .. } => OperationKind::Activity,
+            Command::Activity { .. } => OperationKind::Activity(None),
             Command::Timer { .. } => OperationKind::Timer,
             Command::SubOrchestration { .. } => OperationKind::SubOrchestration(None),
             Command::External { name } => OperationKind::External(Box::new(name.clone())),
@@ -174,21 +174,20 @@ impl Cursor {
 
     /// An operation that was open is closed without its completion.
     pub(super) fn close_open(&mut self, operation: &OperationKind, event_id: EventId) {
-        let mut child = None;
         match operation {
-            OperationKind::SubOrchestration(instance) => child = instance.clone(),
             OperationKind::External(name) => self.externals.unsubscribe(name, event_id),
             OperationKind::Promise(number) => {
                 self.promises.remove(number);
             }
-            OperationKind::Activity
+            OperationKind::Activity(_)
             | OperationKind::Timer
+            | OperationKind::SubOrchestration(_)
             | OperationKind::ExternalArrived(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => {}
         }
         if let Some(cancellation) = operation.cancellation(event_id) {
-            self.block.cancel(cancellation, child);
+            self.block.cancel(cancellation, operation.ended());
         }
         if let Some(kind) = operation.scheduling_kind() {
             self.abandon(event_id, kind);

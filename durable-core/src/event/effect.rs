@@ -3,6 +3,8 @@
 //! The runtime does what the effects of a turn's events say, in the order of the events.
 //! Nothing here is done, and no event is judged by whether it may have its effect.
 
+use alloc::boxed::Box;
+
 use super::define::Event;
 use crate::failure::Failure;
 use crate::id::{EventId, PromiseToken};
@@ -36,6 +38,13 @@ pub enum Effect<'a> {
     },
     /// The code no longer waits for an activity.
     CancelActivity {
+        /// Its `ActivityScheduled`.
+        event_id: EventId,
+        /// Whether it has a total timeout: its deadline is to be removed, too.
+        has_deadline: bool,
+    },
+    /// An activity with a total timeout has ended: its deadline is to be removed.
+    RemoveDeadline {
         /// Its `ActivityScheduled`.
         event_id: EventId,
     },
@@ -114,10 +123,22 @@ pub struct InstanceStart<'a> {
     pub input: &'a Payload,
 }
 
+/// What the cursor knows of the operation that an event ends, and the event does not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum EndedOperation {
+    /// Nothing, or the event ends none.
+    #[default]
+    Plain,
+    /// An activity with a total timeout.
+    WithDeadline,
+    /// This child.
+    Child(Box<InstanceId>),
+}
+
 impl Event {
-    /// What the event asks of the world, once it is recorded. A cancellation does not say
-    /// which child it is for, so that is an argument.
-    pub(crate) fn effect<'a>(&'a self, cancelled_child: Option<&'a InstanceId>) -> Effect<'a> {
+    /// What the event asks of the world, once it is recorded.
+    pub(crate) fn effect<'a>(&'a self, ended: &'a EndedOperation) -> Effect<'a> {
+        let has_deadline = *ended == EndedOperation::WithDeadline;
         match self {
             Self::OrchestrationStarted { name, version, .. } => Effect::Begin { name, version },
             Self::ActivityScheduled {
@@ -134,6 +155,18 @@ impl Event {
                 source_event_id, ..
             } => Effect::CancelActivity {
                 event_id: *source_event_id,
+                has_deadline,
+            },
+            Self::ActivityCompleted {
+                source_event_id, ..
+            }
+            | Self::ActivityFailed {
+                source_event_id, ..
+            } => match has_deadline {
+                true => Effect::RemoveDeadline {
+                    event_id: *source_event_id,
+                },
+                false => Effect::None,
             },
             Self::TimerCreated { fire_at_ms, .. } => Effect::SetTimer {
                 fire_at_ms: *fire_at_ms,
@@ -157,12 +190,12 @@ impl Event {
             }),
             Self::SubOrchestrationCancelRequested {
                 source_event_id, ..
-            } => match cancelled_child {
-                Some(instance) => Effect::CancelChild {
+            } => match ended {
+                EndedOperation::Child(instance) => Effect::CancelChild {
                     event_id: *source_event_id,
                     instance,
                 },
-                None => Effect::None,
+                EndedOperation::Plain | EndedOperation::WithDeadline => Effect::None,
             },
             Self::OrchestrationChained {
                 name,
@@ -187,9 +220,7 @@ impl Event {
             Self::OrchestrationCompleted { output, .. } => Effect::Complete { output },
             Self::OrchestrationFailed { failure, .. } => Effect::Fail { failure },
             Self::OrchestrationTerminated { failure, .. } => Effect::Terminate { failure },
-            Self::ActivityCompleted { .. }
-            | Self::ActivityFailed { .. }
-            | Self::TimerFired { .. }
+            Self::TimerFired { .. }
             | Self::ExternalSubscribed { .. }
             | Self::ExternalEvent { .. }
             | Self::SubOrchestrationCompleted { .. }

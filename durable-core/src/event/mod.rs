@@ -20,6 +20,7 @@ mod role;
 
 pub(crate) use compare::Owner;
 pub use define::{Event, EventClass, EventKind};
+pub(crate) use effect::EndedOperation;
 pub use effect::{Effect, InstanceStart};
 pub(crate) use input::{Brings, Completion, Input};
 pub(crate) use key::EventKey;

@@ -53,7 +53,8 @@ pub struct TurnCommit {
     /// Activity calls that the instance no longer waits for: unclaimed ones go, claimed
     /// ones are reported to the session that holds them.
     pub cancelled_work: Vec<SourceEvent>,
-    /// Timers to set: `TimerCreated` events of this turn.
+    /// Timers to set: events of this turn, each a `TimerCreated`, or an
+    /// `ActivityScheduled` with a total timeout, whose deadline is a timer of its name.
     pub new_timers: Vec<SourceEvent>,
     /// Timers to remove. One that is gone already is ignored.
     pub cancelled_timers: Vec<SourceEvent>,
@@ -119,11 +120,15 @@ impl TurnCommit {
         WorkItem::scheduled_by(instance, work.source.execution_id, entry, work.number)
     }
 
-    /// When a timer that this turn sets is due; `None` if the event is not a
-    /// `TimerCreated` of this turn, which [`validate`](Self::validate) refuses.
+    /// When a timer that this turn sets is due: when its `TimerCreated` says, or when the
+    /// total timeout of its `ActivityScheduled` has passed since that was recorded. `None`
+    /// if the event is no such event of this turn, which [`validate`](Self::validate)
+    /// refuses.
     pub fn timer_due_ms(&self, timer: SourceEvent) -> Option<u64> {
-        match &self.entry(timer)?.event {
+        let entry = self.entry(timer)?;
+        match &entry.event {
             Event::TimerCreated { fire_at_ms, .. } => Some(*fire_at_ms),
+            Event::ActivityScheduled { options, .. } => options.deadline_ms(entry.recorded_at_ms),
             _ => None,
         }
     }

@@ -59,11 +59,11 @@ pub enum MessageBody {
         /// What it returned.
         result: Result<Payload, Failure>,
     },
-    /// A timer is due.
+    /// A timer, or the deadline of an activity, is due.
     TimerFired {
         /// The execution that set it.
         execution_id: ExecutionId,
-        /// Its `TimerCreated`.
+        /// Its `TimerCreated`, or the `ActivityScheduled` whose total timeout has passed.
         source_event_id: EventId,
         /// When it was due.
         fire_at_ms: u64,

@@ -26,7 +26,8 @@ impl TurnCommit {
     /// - `next_execution` is not the execution after this one, or does not begin with
     ///   event 1 and go on without a gap,
     /// - new work is not named by an `ActivityScheduled` of this turn, or a new timer not
-    ///   by a `TimerCreated`, or they are not named in the order of their events, each once,
+    ///   by a `TimerCreated` or by an `ActivityScheduled` with a total timeout, or they are
+    ///   not named in the order of their events, each once,
     /// - it finishes or cancels work, or cancels a timer, that an event of this very turn
     ///   scheduled: a turn leaves out what it would take back,
     /// - the status says that the instance is pending.
@@ -93,7 +94,7 @@ impl TurnCommit {
         for timer in &self.new_timers {
             if self.timer_due_ms(*timer).is_none() {
                 return invalid(format!(
-                    "a new timer names {timer}, which is no timer of this turn"
+                    "a new timer names {timer}, which is no timer and no deadline of this turn"
                 ));
             }
         }

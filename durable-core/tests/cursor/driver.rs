@@ -111,6 +111,17 @@ impl Driver {
         })
     }
 
+    /// Calls an activity with a total timeout.
+    pub(crate) fn activity_within(&mut self, name: &str, total_timeout_ms: u64) -> OpKey {
+        let mut options = ActivityOptions::default();
+        options.total_timeout_ms = Some(total_timeout_ms);
+        self.cursor.open(Command::Activity {
+            name: name.into(),
+            input: "1".into(),
+            options,
+        })
+    }
+
     pub(crate) fn timer(&mut self, fire_at_ms: u64) -> OpKey {
         self.cursor.open(Command::Timer { fire_at_ms })
     }

@@ -38,7 +38,10 @@ impl EventLedger {
         let _ = self.numbering.number(event);
         let event_id = event.event_id();
         let opened = match event {
-            Event::ActivityScheduled { .. } => LeftOpen::Activity { event_id },
+            Event::ActivityScheduled { options, .. } => LeftOpen::Activity {
+                event_id,
+                has_deadline: options.total_timeout_ms.is_some(),
+            },
             Event::TimerCreated { .. } => LeftOpen::Timer { event_id },
             Event::SubOrchestrationScheduled { instance, .. } => LeftOpen::Child {
                 event_id,
@@ -66,9 +69,31 @@ impl EventLedger {
             };
             assert_eq!(self.open.get(&event_id), Some(&expected), "{event}");
         }
+        let deadline = match appended.effect() {
+            Effect::CancelActivity {
+                event_id,
+                has_deadline,
+            } => has_deadline.then_some(event_id),
+            Effect::RemoveDeadline { event_id } => Some(event_id),
+            _ => None,
+        };
+        assert_eq!(deadline, self.deadline_that_goes_with(event), "{event}");
         let is_cancellation = event.is_output() && event.source_event_id().is_some();
         assert!(!is_cancellation || appended.effect() != Effect::None);
         self.note(event);
+    }
+
+    /// The open activity with a total timeout that an event ends.
+    fn deadline_that_goes_with(&self, event: &Event) -> Option<EventId> {
+        let source = event.source_event_id()?;
+        let has_deadline = matches!(
+            self.open.get(&source),
+            Some(LeftOpen::Activity {
+                has_deadline: true,
+                ..
+            })
+        );
+        has_deadline.then_some(source)
     }
 
     pub(crate) fn open(&self) -> Vec<LeftOpen> {
@@ -79,6 +104,7 @@ impl EventLedger {
 fn activity(event_id: u64) -> LeftOpen {
     LeftOpen::Activity {
         event_id: EventId::new(event_id),
+        has_deadline: false,
     }
 }
 

@@ -14,6 +14,7 @@ mod world;
 mod cancel;
 mod changed;
 mod concurrent;
+mod deadlines;
 mod display;
 mod drops;
 mod endings;

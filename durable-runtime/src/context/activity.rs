@@ -76,12 +76,15 @@ impl<O> ActivityCall<O> {
         self.with(|options| options.retry(policy))
     }
 
-    /// Bounds one attempt.
+    /// Bounds one attempt, from its begin. The node that runs it enforces it, and tries
+    /// again as [`retry`](Self::retry) says.
     pub fn attempt_timeout(self, timeout: Duration) -> Self {
         self.with(|options| options.attempt_timeout(timeout))
     }
 
-    /// Bounds all attempts and the waits between them.
+    /// Bounds the whole call: its wait for a worker, all attempts and the waits between
+    /// them. The store enforces it, so it also passes in a queue that no node serves. It is
+    /// final: no attempt follows.
     pub fn timeout(self, timeout: Duration) -> Self {
         self.with(|options| options.total_timeout(timeout))
     }

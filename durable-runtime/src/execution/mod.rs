@@ -19,8 +19,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use durable_core::{
-    Advance, AppendedEntry, Carried, Cursor, Delivery, Event, EventId, ExecutionId, HistoryEntry,
-    InstanceId, LeftOpen, Name, Parent, Payload, Version,
+    ActivityDeadline, Advance, AppendedEntry, Carried, Cursor, Delivery, Event, EventId,
+    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -150,6 +150,12 @@ impl Execution {
     /// The scheduling event of an open promise.
     pub(crate) fn promise_event_id(&self, number: u64) -> Option<EventId> {
         self.shared.lock().cursor.promise_event_id(number)
+    }
+
+    /// The total timeout of the open activity that this event scheduled.
+    pub(crate) fn activity_deadline(&self, scheduled: EventId) -> Option<ActivityDeadline> {
+        let shared = self.shared.lock();
+        shared.cursor.activity_deadline(scheduled).cloned()
     }
 
     /// Adds a recorded entry to what is to be replayed.

@@ -4,6 +4,7 @@
 mod activities;
 mod activity_cancellation;
 mod activity_placement;
+mod activity_timeouts;
 mod cancelling;
 mod children;
 mod client;

@@ -25,6 +25,7 @@ pub(crate) enum TurnFlaw {
     WorkIsOutOfOrder,
     TimerOfNoEvent,
     TimerOfAnotherKindOfEvent,
+    DeadlineOfAnUntimedActivity,
     TimerStandsTwice,
     TimersAreOutOfOrder,
     FinishesItsOwnWork,
@@ -51,6 +52,7 @@ impl TurnFlaw {
         Self::WorkIsOutOfOrder,
         Self::TimerOfNoEvent,
         Self::TimerOfAnotherKindOfEvent,
+        Self::DeadlineOfAnUntimedActivity,
         Self::TimerStandsTwice,
         Self::TimersAreOutOfOrder,
         Self::FinishesItsOwnWork,
@@ -75,7 +77,8 @@ impl TurnFlaw {
             | Self::WorkOfAnotherKindOfEvent
             | Self::WorkOfAnotherExecution
             | Self::TimerOfNoEvent
-            | Self::TimerOfAnotherKindOfEvent => self.spoil_sources(turn),
+            | Self::TimerOfAnotherKindOfEvent
+            | Self::DeadlineOfAnUntimedActivity => self.spoil_sources(turn),
             Self::WorkStandsTwice
             | Self::WorkIsOutOfOrder
             | Self::TimerStandsTwice
@@ -125,15 +128,19 @@ impl TurnFlaw {
     fn spoil_sources(self, turn: TurnBuilder) -> TurnCommit {
         let event_id = turn.next_event_id();
         let mut turn = match self {
-            Self::WorkOfAnotherKindOfEvent => turn.custom_status("1").build(),
-            Self::TimerOfAnotherKindOfEvent | Self::WorkOfAnotherExecution => {
+            Self::WorkOfAnotherKindOfEvent | Self::TimerOfAnotherKindOfEvent => {
+                turn.custom_status("1").build()
+            }
+            Self::DeadlineOfAnUntimedActivity | Self::WorkOfAnotherExecution => {
                 turn.activity("charge").build()
             }
             _ => turn.build(),
         };
         let source = SourceEvent::new(turn.execution_id, event_id);
         match self {
-            Self::TimerOfNoEvent | Self::TimerOfAnotherKindOfEvent => turn.new_timers.push(source),
+            Self::TimerOfNoEvent
+            | Self::TimerOfAnotherKindOfEvent
+            | Self::DeadlineOfAnUntimedActivity => turn.new_timers.push(source),
             Self::WorkOfAnotherExecution => {
                 let elsewhere = ExecutionId::new(u64::from(u32::MAX));
                 let source = SourceEvent::new(elsewhere, event_id);

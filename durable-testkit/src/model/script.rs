@@ -89,7 +89,7 @@ pub(super) enum ScriptSettlement {
 pub(super) struct ScriptTurn {
     /// How many of the messages that it was given are consumed.
     pub(super) consume: u8,
-    pub(super) activities: Vec<ScriptQueue>,
+    pub(super) activities: Vec<ScriptActivity>,
     pub(super) timers: Vec<ScriptDue>,
     /// Which of the activities and timers that it scheduled are given up, or
     /// finished in memory, counted around.
@@ -104,6 +104,14 @@ pub(super) struct ScriptTurn {
     pub(super) recorded_ahead: bool,
     pub(super) claim: bool,
     pub(super) flaw: Option<ScriptFlaw>,
+}
+
+/// An activity call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ScriptActivity {
+    pub(super) queue: ScriptQueue,
+    /// Its total timeout in milliseconds; with a clock of the store's own, it never passes.
+    pub(super) timeout_ms: Option<u16>,
 }
 
 /// Why a turn is to be refused.
@@ -192,6 +200,16 @@ impl fmt::Display for ScriptDue {
     }
 }
 
+impl fmt::Display for ScriptActivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "activity on {}", self.queue)?;
+        match self.timeout_ms {
+            Some(timeout_ms) => write!(f, " within {timeout_ms} ms"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for ScriptSettlement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -214,7 +232,7 @@ impl fmt::Display for ScriptTurn {
         if self.recorded_ahead {
             parts.push("recorded ahead".into());
         }
-        parts.extend(self.activities.iter().map(|on| format!("activity on {on}")));
+        parts.extend(self.activities.iter().map(ToString::to_string));
         parts.extend(self.timers.iter().map(|due| format!("timer {due}")));
         let numbered = [
             ("cancel activity", self.cancel_activity),

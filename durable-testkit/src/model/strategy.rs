@@ -7,9 +7,9 @@ use proptest::{collection, option};
 use crate::conformance::TurnFlaw;
 
 use super::script::{
-    ModelScript, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage, ScriptMessageId,
-    ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptTurn, ScriptTurnEnd,
-    ScriptWork,
+    ModelScript, ScriptActivity, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage,
+    ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptTurn,
+    ScriptTurnEnd, ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -67,6 +67,11 @@ fn claimed() -> impl Strategy<Value = ScriptWork> {
 
 fn queue() -> impl Strategy<Value = ScriptQueue> {
     prop_oneof![3 => Just(ScriptQueue::Default), 1 => Just(ScriptQueue::Named)]
+}
+
+fn activity() -> impl Strategy<Value = ScriptActivity> {
+    let timeout = option::weighted(0.3, proptest::sample::select(vec![50, 500, 5_000]));
+    (queue(), timeout).prop_map(|(queue, timeout_ms)| ScriptActivity { queue, timeout_ms })
 }
 
 fn reuse() -> impl Strategy<Value = IdReuse> {
@@ -129,7 +134,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
     let rarely = |percent: u32| proptest::bool::weighted(f64::from(percent) / 100.0);
     let number = || option::weighted(0.3, 0..4_u8);
     let work = (
-        collection::vec(queue(), 0..3),
+        collection::vec(activity(), 0..3),
         collection::vec(due(), 0..3),
         number(),
         number(),

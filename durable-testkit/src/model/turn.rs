@@ -1,10 +1,12 @@
 //! From the words of a script to a turn for each side.
 
 use durable_core::provider::{Claim, ReadyInstance, TurnCommit};
-use durable_core::{EventId, Failure, FailureKind, Name};
+use durable_core::{ActivityOptions, EventId, Failure, FailureKind, Name};
 
 use super::leases::{LeasedInstance, Pair};
-use super::script::{ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd};
+use super::script::{
+    ScriptActivity, ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd,
+};
 use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
 use crate::turn::TurnBuilder;
@@ -29,6 +31,16 @@ pub(super) fn queue_name(queue: ScriptQueue) -> Option<Name> {
         ScriptQueue::Default => None,
         ScriptQueue::Named => Some("gpu".into()),
     }
+}
+
+fn activity_options(activity: ScriptActivity, clock: StoreClock) -> ActivityOptions {
+    let mut options = ActivityOptions::default();
+    options.queue = queue_name(activity.queue);
+    options.total_timeout_ms = activity.timeout_ms.map(|timeout_ms| match clock {
+        StoreClock::Virtual => u64::from(timeout_ms),
+        StoreClock::Wall { .. } => 3_600_000,
+    });
+    options
 }
 
 /// The same turn for both sides, under the lease and with the messages of each.
@@ -66,8 +78,8 @@ fn for_model(
     if tail == EventId::UNASSIGNED {
         builder = builder.started();
     }
-    for queue in &turn.activities {
-        builder = builder.activity_on(queue_name(*queue), "charge", "{}");
+    for activity in &turn.activities {
+        builder = builder.activity_with(activity_options(*activity, clock), "charge", "{}");
     }
     for due in &turn.timers {
         builder = builder.timer(due_ms(*due, clock, now_ms));

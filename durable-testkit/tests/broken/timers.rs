@@ -90,6 +90,24 @@ fault! {
 }
 
 fault! {
+    /// Sets timers for `TimerCreated` alone.
+    IgnoresDeadlines {}
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Answer {
+        change(&mut turn, |turn| {
+            let (timers, events) = (&mut turn.new_timers, &turn.events);
+            timers.retain(|timer| {
+                let mut entries = events.iter();
+                entries.any(|entry| {
+                    entry.event_id() == timer.event_id
+                        && matches!(entry.event, Event::TimerCreated { .. })
+                })
+            });
+        });
+        self.store.commit(turn).await
+    }
+}
+
+fault! {
     /// Does not say when the next timer is due.
     HidesTheNextTimer {}
     async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {

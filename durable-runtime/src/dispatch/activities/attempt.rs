@@ -63,7 +63,7 @@ pub(super) async fn attempt(
         result = work => result,
         () = sleep_or_never(limit) => {
             cancellation.cancel();
-            Err(retry::timeout(&claimed.item))
+            Err(retry::timeout(&claimed.item, node.now_ms()))
         }
     };
     let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));

@@ -7,6 +7,7 @@ mod retry;
 mod running;
 
 pub(super) use dispatcher::{begin, settle};
+pub(super) use retry::total_timeout;
 
 pub(crate) use dispatcher::serve_activities;
 pub(crate) use running::RunningActivities;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use durable_core::provider::{ClaimedWork, WorkItem, WorkResult};
-use durable_core::{Failure, FailureKind, Payload};
+use durable_core::{Failure, FailureKind, Name, Payload};
 
 /// The label of an attempt's end in the metrics.
 pub(super) const fn label(result: &WorkResult) -> &'static str {
@@ -64,34 +64,39 @@ pub(super) fn attempt_limit(item: &WorkItem, now_ms: u64) -> Option<Duration> {
 }
 
 fn deadline_ms(item: &WorkItem) -> Option<u64> {
-    let total = item.options.total_timeout_ms?;
-    Some(item.scheduled_at_ms.saturating_add(total))
+    item.options.deadline_ms(item.scheduled_at_ms)
 }
 
-/// The failure of a call whose time is up before this attempt has begun.
+/// The failure of a call whose total timeout has passed.
 pub(super) fn expired(item: &WorkItem, now_ms: u64) -> Option<Failure> {
     let is_expired = deadline_ms(item).is_some_and(|deadline| now_ms >= deadline);
-    is_expired.then(|| timeout(item))
+    let total_ms = item.options.total_timeout_ms.filter(|_| is_expired)?;
+    Some(total_timeout(&item.name, total_ms))
 }
 
-/// The failure of an attempt that took too long.
-pub(super) fn timeout(item: &WorkItem) -> Failure {
-    let bound = |bound: Option<u64>, what| {
-        bound.map(|bound_ms| format!("{:?} {what}", Duration::from_millis(bound_ms)))
-    };
-    let bounds = [
-        bound(item.options.attempt_timeout_ms, "per attempt"),
-        bound(item.options.total_timeout_ms, "in all"),
-    ];
-    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
-    Failure::new(
-        FailureKind::Timeout,
-        format!(
-            "activity `{}` took longer than it may: {}",
-            item.name,
-            bounds.join(", ")
-        ),
-    )
+/// The failure of an attempt that took longer than [`attempt_limit`] said.
+pub(super) fn timeout(item: &WorkItem, now_ms: u64) -> Failure {
+    let (attempt_ms, total_ms) = (
+        item.options.attempt_timeout_ms,
+        item.options.total_timeout_ms,
+    );
+    expired(item, now_ms).unwrap_or_else(|| match attempt_ms {
+        Some(attempt_ms) => timed_out(&item.name, attempt_ms, "per attempt"),
+        // The store's clock is a little behind the one that measured the attempt.
+        None => total_timeout(&item.name, total_ms.unwrap_or(0)),
+    })
+}
+
+/// The failure of a call that took longer than its total timeout, whether the node that
+/// runs it noticed, or the store.
+pub(in crate::dispatch) fn total_timeout(activity: &Name, total_ms: u64) -> Failure {
+    timed_out(activity, total_ms, "in all")
+}
+
+fn timed_out(activity: &Name, bound_ms: u64, what: &str) -> Failure {
+    let bound = Duration::from_millis(bound_ms);
+    let message = format!("activity `{activity}` took longer than it may: {bound:?} {what}");
+    Failure::new(FailureKind::Timeout, message)
 }
 
 /// An activity that took its worker down too often is set aside.

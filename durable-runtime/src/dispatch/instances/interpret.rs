@@ -4,6 +4,7 @@ use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
 use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload, Version};
 
 use super::Incoming;
+use crate::dispatch::activities;
 use crate::execution::{Execution, ExecutionFault};
 use crate::registry::Registry;
 
@@ -12,10 +13,31 @@ use crate::registry::Registry;
 pub(super) enum Meaning {
     /// An input, to be delivered.
     Input(Event),
+    /// The total timeout of an open activity has passed: it fails, and its work is
+    /// cancelled.
+    DeadlinePassed(PassedDeadline),
     /// A start for an instance that has started: the parent that sent it is to be told.
     StartRefused(StartInstance),
     /// Nothing: it is for another execution, or about something unknown.
     Nothing(&'static str),
+}
+
+/// The total timeout of an activity has passed.
+#[derive(Debug)]
+pub(super) struct PassedDeadline {
+    /// Its `ActivityScheduled`.
+    pub(super) scheduled: EventId,
+    /// What the code gets to know.
+    pub(super) failure: Failure,
+    /// When it passed, by the store's clock.
+    pub(super) due_ms: u64,
+}
+
+impl PassedDeadline {
+    /// The input that ends the activity.
+    pub(super) fn into_event(self) -> Event {
+        activity_event(self.scheduled, Err(self.failure))
+    }
 }
 
 /// Reads what came in. It is a fault if this node cannot decode it, or lacks the
@@ -73,11 +95,7 @@ fn interpret_message(
             source_event_id,
             fire_at_ms,
             ..
-        } => Meaning::Input(Event::TimerFired {
-            event_id,
-            source_event_id,
-            fire_at_ms,
-        }),
+        } => timer_fired(execution, source_event_id, fire_at_ms),
         MessageBody::SubOrchestrationFinished {
             source_event_id,
             result,
@@ -171,6 +189,22 @@ fn activity_event(source_event_id: EventId, result: Result<Payload, Failure>) ->
             source_event_id,
             failure,
         },
+    }
+}
+
+/// The deadline of an activity is a timer that is named by the activity's own event.
+fn timer_fired(execution: &Execution, source_event_id: EventId, fire_at_ms: u64) -> Meaning {
+    match execution.activity_deadline(source_event_id) {
+        Some(deadline) => Meaning::DeadlinePassed(PassedDeadline {
+            scheduled: source_event_id,
+            failure: activities::total_timeout(&deadline.name, deadline.total_timeout_ms),
+            due_ms: fire_at_ms,
+        }),
+        None => Meaning::Input(Event::TimerFired {
+            event_id: EventId::UNASSIGNED,
+            source_event_id,
+            fire_at_ms,
+        }),
     }
 }
 

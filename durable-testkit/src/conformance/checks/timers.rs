@@ -1,8 +1,10 @@
 //! Promise 7: no timer fires early by the store's clock; each fires once, by due
 //! time and then in the order in which they were set.
 
-use durable_core::EventId;
-use durable_core::provider::MessageBody;
+use std::time::Duration;
+
+use durable_core::provider::{MessageBody, SourceEvent};
+use durable_core::{ActivityOptions, EventId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
@@ -21,6 +23,9 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Timers, an_ended_instance_loses_its_timers),
     check!(Timers, timers_of_a_suspended_instance_wait_for_it),
     check!(Timers, a_timer_of_an_earlier_execution_says_so),
+    check!(Timers, the_deadline_of_an_activity_is_a_timer),
+    check!(Timers, a_removed_deadline_does_not_fire),
+    check!(Timers, an_ended_instance_loses_its_deadlines),
 ];
 
 /// The timers that were given to `a`: their source events, in order.
@@ -213,4 +218,73 @@ async fn a_timer_of_an_earlier_execution_says_so(env: Env) -> CheckResult {
         }
     }
     Ok(())
+}
+
+/// Calls an activity that has so long to end.
+fn activity_within(turn: TurnBuilder, timeout_ms: u64) -> TurnBuilder {
+    let options = ActivityOptions::default().total_timeout(Duration::from_millis(timeout_ms));
+    turn.activity_with(options, "charge", "{}")
+}
+
+async fn the_deadline_of_an_activity_is_a_timer(env: Env) -> CheckResult {
+    let node = env.node().await?;
+    let timeout_ms = env.time.short_ms();
+    let (turn, _) = node
+        .begin("a", |turn| activity_within(turn, timeout_ms))
+        .await?;
+    let source = SourceEvent::new(turn.execution_id, EventId::new(2));
+    let due_ms = turn.timer_due_ms(source);
+    let early = env.fire_timers(10).await?;
+    if due_ms.is_some_and(|due_ms| env.is_before(due_ms)) {
+        let found = (early.fired, early.next_due_ms);
+        ensure_eq("fired before it is due, and next", found, (0, due_ms))?;
+        node.finds_no_instance("the deadline has not passed")
+            .await?;
+    }
+    env.time.pass_short().await;
+    let late = env.fire_timers(10).await?;
+    let fired = (early.fired + late.fired, late.next_due_ms);
+    ensure_eq("fired when it is due, and next", fired, (1, None))?;
+    let ready = node.take("a").await?;
+    let bodies: Vec<_> = ready.messages.iter().map(|it| &it.message.body).collect();
+    let expected = MessageBody::TimerFired {
+        execution_id: source.execution_id,
+        source_event_id: source.event_id,
+        fire_at_ms: due_ms.unwrap_or_default(),
+    };
+    ensure_eq("the messages", bodies, vec![&expected])?;
+    let work = node.fetch_work().await?;
+    ensure_eq("work that is left until a turn removes it", work.len(), 1)
+}
+
+async fn a_removed_deadline_does_not_fire(env: Env) -> CheckResult {
+    let node = env.node().await?;
+    let begun = node.begin("a", |turn| {
+        let turn = activity_within(turn, 1);
+        activity_within(turn, 1).keeping_the_lease().claiming(10)
+    });
+    let (turn, committed) = begun.await?;
+    let Some(first) = committed.claimed.first() else {
+        return ensure(false, "claimed work", "the new work", &committed);
+    };
+    let mut next = TurnBuilder::after(&turn, env.now_ms())
+        .finishing_work(&first.lease.key, "1")
+        .build();
+    next.cancelled_timers.push(first.lease.key.source());
+    node.commit_done(next).await?;
+    env.time.pass_short().await;
+    ensure_eq("fired timers", env.fire_timers(10).await?.fired, 1)?;
+    ensure_eq("which", fired_sources(&env).await?, vec![3])
+}
+
+async fn an_ended_instance_loses_its_deadlines(env: Env) -> CheckResult {
+    let node = env.node().await?;
+    let begun = node.begin("a", |turn| activity_within(turn, 1).keeping_the_lease());
+    let (turn, _) = begun.await?;
+    let next = TurnBuilder::after(&turn, env.now_ms()).completed("1");
+    node.commit_done(next.build()).await?;
+    env.time.pass_short().await;
+    let fired = env.fire_timers(10).await?;
+    let found = (fired.fired, fired.next_due_ms);
+    ensure_eq("fired, and next", found, (0, None))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use durable_core::PromiseToken;
 use durable_runtime::{
-    Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    RegistryError, RetryPolicy,
+    Activity, ActivityContext, EventName, Failure, FailureKind, Orchestration,
+    OrchestrationContext, Registry, RegistryError, RetryPolicy,
 };
 use futures::future::{Either, join_all, select};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ pub(super) const CONFIRM: EventName<bool> = EventName::new("confirm");
 pub(super) const FAN_OUT: Orchestration<Vec<Task>, u64> = Orchestration::new("fan-out");
 pub(super) const SLEEPER: Orchestration<Vec<u64>, u64> = Orchestration::new("sleeper");
 pub(super) const RACER: Orchestration<(Task, u64), u64> = Orchestration::new("racer");
+pub(super) const TIMED: Orchestration<(Task, u64, bool), u64> = Orchestration::new("timed");
 pub(super) const COLLECTOR: Orchestration<u64, u64> = Orchestration::new("collector");
 pub(super) const LOOPER: Orchestration<(u64, u64), u64> = Orchestration::new("looper");
 pub(super) const PARENT: Orchestration<Vec<Vec<Task>>, u64> = Orchestration::new("parent");
@@ -49,6 +50,7 @@ pub(super) fn registry(effects: &Effects) -> Result<Registry, RegistryError> {
         .orchestration(FAN_OUT, fan_out)
         .orchestration(SLEEPER, sleeper)
         .orchestration(RACER, racer)
+        .orchestration(TIMED, timed)
         .orchestration(COLLECTOR, collector)
         .orchestration(LOOPER, looper)
         .orchestration(PARENT, parent)
@@ -114,6 +116,25 @@ async fn racer(ctx: OrchestrationContext, race: (Task, u64)) -> Result<u64, Fail
     // The branch that lost is gone: one more step shows that it does not come back.
     ctx.sleep(Duration::from_millis(limit_ms)).await?;
     Ok(first)
+}
+
+/// The value, or 0 if the total timeout passed first. A queue that no node serves keeps
+/// the activity from ever beginning.
+async fn timed(ctx: OrchestrationContext, call: (Task, u64, bool)) -> Result<u64, Failure> {
+    let (task, limit_ms, is_served) = call;
+    let limit = Duration::from_millis(limit_ms);
+    let work = ctx.activity(WORK, &task).retry(RETRY).timeout(limit);
+    let work = match is_served {
+        true => work,
+        false => work.queue("unserved"),
+    };
+    let value = match work.await {
+        Err(failure) if failure.kind == FailureKind::Timeout => 0,
+        result => result?,
+    };
+    // The attempt that was too late is gone: one more step shows that it does not come back.
+    ctx.sleep(limit).await?;
+    Ok(value)
 }
 
 async fn collector(ctx: OrchestrationContext, count: u64) -> Result<u64, Failure> {

@@ -8,7 +8,7 @@ use futures::future::{join, try_join_all};
 
 use super::code::{
     COLLECTOR, CONFIRM, DETACHER, FAN_OUT, ITEM, LOOPER, PARENT, PROMISER, RACER, RUNNER, SAGA,
-    SLEEPER, Task,
+    SLEEPER, TIMED, Task,
 };
 use super::drive_uneven as uneven;
 use super::uneven::Mended;
@@ -27,7 +27,7 @@ pub(super) async fn drive(client: SimClient, mended: Mended) -> Driven {
 
 async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
     client.sleep(draw_time(client, 300_000)).await;
-    match client.below(17) {
+    match client.below(18) {
         0 => fan_out(client, number).await,
         1 => sleeper(client, number).await,
         2 => racer(client, number).await,
@@ -44,6 +44,7 @@ async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
         13 => uneven::mended(client, number, mended).await,
         14 => uneven::purged(client, number).await,
         15 => uneven::restarted(client, number).await,
+        16 => timed(client, number).await,
         _ => terminated(client, number).await,
     }
 }
@@ -72,6 +73,21 @@ async fn racer(client: &SimClient, number: u64) -> Driven {
     client.expect_output(id.as_str(), &race.0.value);
     client.expect_output(id.as_str(), &0u64);
     let instance = client.start(RACER, id, &race).await?;
+    interrupt(client, &instance).await
+}
+
+async fn timed(client: &SimClient, number: u64) -> Driven {
+    let id = format!("timed-{number}");
+    let mut task = draw_task(client);
+    // The last failure would be the answer if its retry came after the timeout.
+    task.failures = 0;
+    let is_served = client.below(3) > 0;
+    if is_served {
+        client.expect_output(id.as_str(), &task.value);
+    }
+    client.expect_output(id.as_str(), &0u64);
+    let call = (task, 1 + client.below(20_000), is_served);
+    let instance = client.start(TIMED, id, &call).await?;
     interrupt(client, &instance).await
 }
 

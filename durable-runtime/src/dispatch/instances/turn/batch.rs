@@ -173,9 +173,16 @@ impl Batch {
                     queue: options.queue.clone(),
                 };
                 self.new_work.create(source, queued);
+                if options.total_timeout_ms.is_some() {
+                    self.new_timers.create(source, source);
+                }
             }
-            Effect::CancelActivity { event_id } => {
-                self.cancel_work(SourceEvent::new(execution_id, event_id));
+            Effect::CancelActivity {
+                event_id,
+                has_deadline,
+            } => self.give_up_activity(SourceEvent::new(execution_id, event_id), has_deadline),
+            Effect::RemoveDeadline { event_id } => {
+                self.cancel_timer(SourceEvent::new(execution_id, event_id));
             }
             Effect::SetTimer { .. } => self.new_timers.create(source, source),
             Effect::CancelTimer { event_id } => {
@@ -225,9 +232,10 @@ impl Batch {
         let execution_id = source.execution_id;
         for open in live.execution.take_left_open() {
             match open {
-                LeftOpen::Activity { event_id } => {
-                    self.cancel_work(SourceEvent::new(execution_id, event_id));
-                }
+                LeftOpen::Activity {
+                    event_id,
+                    has_deadline,
+                } => self.give_up_activity(SourceEvent::new(execution_id, event_id), has_deadline),
                 LeftOpen::Timer { event_id } => {
                     self.cancel_timer(SourceEvent::new(execution_id, event_id));
                 }
@@ -275,8 +283,16 @@ impl Batch {
         self.update.status = Some(InstanceStatus::Terminated { failure });
     }
 
+    /// The instance no longer waits for an activity.
+    fn give_up_activity(&mut self, source: SourceEvent, has_deadline: bool) {
+        self.cancel_work(source);
+        if has_deadline {
+            self.cancel_timer(source);
+        }
+    }
+
     /// Work that was scheduled in this very turn is not even created.
-    fn cancel_work(&mut self, source: SourceEvent) {
+    pub(super) fn cancel_work(&mut self, source: SourceEvent) {
         if !self.new_work.withdraw(source) {
             self.cancelled_work.push(source);
         }

@@ -12,13 +12,13 @@ mod messages;
 
 use std::sync::Arc;
 
-use durable_core::provider::{Claim, ClaimedWork, NextExecution, TurnCommit, WorkKey};
+use durable_core::provider::{Claim, ClaimedWork, NextExecution, SourceEvent, TurnCommit, WorkKey};
 use durable_core::{Delivery, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
 use super::instance_task::{InstanceTask, LeaseState, Lost};
-use super::interpret::{Meaning, interpret};
+use super::interpret::{Meaning, PassedDeadline, interpret};
 use super::stop::Stop;
 use super::{Incoming, load};
 use crate::dispatch::activities;
@@ -72,6 +72,7 @@ impl InstanceTask {
         }
         let rest = match interpret(&live.execution, &self.node.registry, &incoming) {
             Ok(Meaning::Input(event)) => deliver(live, event, self.node.now_ms()),
+            Ok(Meaning::DeadlinePassed(deadline)) => self.time_out(live, batch, deadline),
             Ok(Meaning::Nothing(reason)) => {
                 dropped(reason);
                 Ok(Rest::Quiet)
@@ -87,6 +88,21 @@ impl InstanceTask {
             Err(_) => self.incoming.push_front(incoming),
         }
         rest
+    }
+
+    /// An activity fails because its total timeout has passed; the node that runs it, if
+    /// one does, is told to stop.
+    fn time_out(
+        &self,
+        live: &mut LiveExecution,
+        batch: &mut Batch,
+        deadline: PassedDeadline,
+    ) -> Result<Rest, ExecutionFault> {
+        let source = SourceEvent::new(live.execution.execution_id(), deadline.scheduled);
+        let now_ms = self.node.now_ms().max(deadline.due_ms);
+        let rest = deliver(live, deadline.into_event(), now_ms)?;
+        batch.cancel_work(source);
+        Ok(rest)
     }
 
     /// Drives a step to its end: side effects are executed after what led to them
