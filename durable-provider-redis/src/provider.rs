@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse,
-    InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage,
-    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome, TurnCommit,
-    WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
+    TurnCommit, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -131,7 +131,7 @@ impl Provider for RedisProvider {
         self.store().open_session(&options).await
     }
 
-    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+    async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
         self.store().heartbeat(session).await
     }
 
@@ -163,6 +163,10 @@ impl Provider for RedisProvider {
         max: usize,
     ) -> Result<WorkBatch, ProviderError> {
         self.store().fetch_work(session, queues, max).await
+    }
+
+    async fn cancelled_work(&self, session: SessionId) -> Result<CancelledWork, ProviderError> {
+        self.store().cancelled_work(session).await
     }
 
     async fn settle_work(

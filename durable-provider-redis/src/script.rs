@@ -61,6 +61,7 @@ scripts! {
     PEEK_WORK "peek_work" Reads " flags=allow-oom";
     CLAIM_WORK "claim_work" Writes "";
     WORK_QUEUE "work_queue" Reads " flags=allow-oom";
+    CANCELLED_WORK "cancelled_work" Reads " flags=allow-oom";
     SETTLE "settle" Writes "";
     HEARTBEAT_WORK "heartbeat_work" Writes "";
     PEEK_TIMERS "peek_timers" Reads " flags=allow-oom";

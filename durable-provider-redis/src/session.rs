@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use durable_core::provider::{ProviderError, SessionId, SessionOptions, SessionReport};
+use durable_core::provider::{CancelledWork, ProviderError, SessionId, SessionOptions};
 
 use crate::error::unexpected;
 use crate::keys::{Partition, work_key};
@@ -36,24 +36,34 @@ impl Store {
         Ok(session)
     }
 
-    pub(crate) async fn heartbeat(
-        &self,
-        session: SessionId,
-    ) -> Result<SessionReport, ProviderError> {
+    pub(crate) async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
         let beat = |partition| {
             let mut call = Call::new(&script::HEARTBEAT, partition);
             call.args.number(session.0);
             call
         };
-        let mut report = SessionReport::default();
-        for (_, mut reply) in self.call_everywhere(Some(session), beat).await? {
+        self.call_everywhere(Some(session), beat).await.map(drop)
+    }
+
+    pub(crate) async fn cancelled_work(
+        &self,
+        session: SessionId,
+    ) -> Result<CancelledWork, ProviderError> {
+        let look = |partition| {
+            let mut call = Call::new(&script::CANCELLED_WORK, partition);
+            call.args.number(session.0);
+            call
+        };
+        let mut answer = CancelledWork::default();
+        answer.seen = self.wakeups.seen();
+        for (_, mut reply) in self.call_everywhere(Some(session), look).await? {
             let mut cancelled = reply.list()?;
             while !cancelled.is_empty() {
                 let key = work_key(&cancelled.text()?).ok_or_else(|| unexpected("a work key"))?;
-                report.cancelled_work.push(key);
+                answer.keys.push(key);
             }
         }
-        Ok(report)
+        Ok(answer)
     }
 
     pub(crate) async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {

@@ -120,6 +120,7 @@ impl Topic {
             "t" => Change::Timers,
             "w" => Change::Work(queue_of_topic(topic)),
             "s" => Change::Session(session(rest)?),
+            "c" => Change::Cancellations(session(rest)?),
             "i" => Change::Instance(rest.into()),
             "d" => Change::Stop(rest.into()),
             "e" => return session(rest).map(Self::SessionEnd),
@@ -161,13 +162,14 @@ mod tests {
 
     #[test]
     fn every_topic_is_read() {
-        let published = "1:f1:t1:w5:w:gpu3:s122:e71:o2:ia2:db";
+        let published = "1:f1:t1:w5:w:gpu3:s123:c122:e71:o2:ia2:db";
         let changes = [
             Change::FreeInstances,
             Change::Timers,
             Change::Work(None),
             Change::Work(Some("gpu".into())),
             Change::Session(SessionId(12)),
+            Change::Cancellations(SessionId(12)),
         ];
         let mut expected: Vec<Topic> = changes.into_iter().map(Topic::Change).collect();
         expected.extend([Topic::SessionEnd(SessionId(7)), Topic::Outbox]);

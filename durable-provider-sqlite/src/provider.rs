@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse, InboxPage,
-    InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus, Message,
-    OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome,
-    StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
+    IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
+    TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -152,7 +152,7 @@ impl Provider for SqliteProvider {
         step.await
     }
 
-    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+    async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
         let step = self
             .backend
             .write_leases(move |store| store.heartbeat(session));
@@ -199,6 +199,13 @@ impl Provider for SqliteProvider {
         let step = self
             .backend
             .write_leases(move |store| store.fetch_work(session, &queues, max));
+        step.await
+    }
+
+    async fn cancelled_work(&self, session: SessionId) -> Result<CancelledWork, ProviderError> {
+        let step = self
+            .backend
+            .write_leases(move |store| store.cancelled_work(session));
         step.await
     }
 

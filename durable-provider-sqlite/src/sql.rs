@@ -73,9 +73,9 @@ statements! {
     WORK_LOAD = include_str!("sql/work_load.sql");
     WORK_DELETE = "DELETE FROM work WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     WORK_DELETE_FREE = "DELETE FROM work WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3 AND session_id = 0";
-    WORK_CANCEL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_CANCEL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3 RETURNING session_id";
     WORK_DELETE_ALL_FREE = "DELETE FROM work WHERE instance_key = ?1 AND session_id <= 0";
-    WORK_CANCEL_ALL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1";
+    WORK_CANCEL_ALL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 RETURNING session_id";
     WORK_BEAT = "UPDATE work SET heartbeat = ?4 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     WORK_HELD = include_str!("sql/work_held.sql");
     WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND queue = ?2 LIMIT 1";

@@ -83,7 +83,8 @@ impl ActivityContext {
         self.attempt.cancellation.is_cancelled()
     }
 
-    /// Resolves when this activity is cancelled.
+    /// Resolves when this activity is cancelled. Code that does not listen goes on, unless
+    /// the node has a [`cancellation_grace`](crate::RuntimeOptions#structfield.cancellation_grace).
     ///
     /// ```
     /// # use std::time::Duration;

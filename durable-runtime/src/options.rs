@@ -59,6 +59,11 @@ pub struct RuntimeOptions {
     /// How often a work item may take its worker down before it is poisoned, and an
     /// instance its node before it is suspended. Default: 5.
     pub max_crashes: u32,
+    /// How long an activity may go on after it was cancelled. Then its slot is free, its
+    /// code is dropped at its next `.await`, and what it would have returned is lost, as for
+    /// every cancelled activity. Code that never awaits cannot be dropped. Default: `None`,
+    /// as long as it takes.
+    pub cancellation_grace: Option<Duration>,
     /// What becomes of an instance that cannot go on. Default: it is suspended.
     pub fault_policy: FaultPolicy,
     /// Whether turns are replayed and compared after they were committed: turns 1,
@@ -81,6 +86,7 @@ impl Default for RuntimeOptions {
             session_timeout: Duration::from_secs(15),
             max_poll_interval: Duration::from_secs(60),
             max_crashes: 5,
+            cancellation_grace: None,
             fault_policy: FaultPolicy::default(),
             verify_replay: cfg!(debug_assertions),
             limits: Limits::default(),
@@ -115,6 +121,13 @@ impl RuntimeOptions {
         verify_replay: bool,
         limits: Limits,
         continue_as_new_after: u64,
+    }
+
+    /// Sets [`cancellation_grace`](Self#structfield.cancellation_grace).
+    #[must_use]
+    pub fn cancellation_grace(mut self, grace: impl Into<Option<Duration>>) -> Self {
+        self.cancellation_grace = grace.into();
+        self
     }
 
     /// Sets [`node`](Self#structfield.node).

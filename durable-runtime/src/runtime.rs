@@ -283,6 +283,7 @@ fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
     }
     if node.options.max_activities > 0 {
         node.spawn(dispatch::serve_activities(Arc::clone(&node)));
+        node.spawn(dispatch::serve_cancellations(Arc::clone(&node)));
     }
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));

@@ -86,6 +86,9 @@ faults! {
     waking::WakesNoWaiter => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
     waking::WatchesOneQueue => new_work_ends_a_wait_for_its_queue;
     waking::WaitsForTheDead => a_session_that_ends_ends_its_waits;
+    waking::CancelsInSilence =>
+        a_cancellation_wakes_the_holder_of_the_work,
+        the_end_of_an_instance_wakes_the_holders_of_its_work;
     waking::EndsInSilence => every_stop_of_an_instance_ends_a_wait_for_it;
     waking::SuspendsInSilence => a_suspension_by_a_client_ends_a_wait_for_the_stop;
     waking::StartsWithTheFuture => a_start_says_from_where_to_wait_for_the_end;

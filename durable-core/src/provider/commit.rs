@@ -51,7 +51,7 @@ pub struct TurnCommit {
     /// Activity calls to put into their queues.
     pub new_work: Vec<NewWork>,
     /// Activity calls that the instance no longer waits for: unclaimed ones go, claimed
-    /// ones are reported to the session that holds them.
+    /// ones are reported to the session that holds them, which is woken.
     pub cancelled_work: Vec<SourceEvent>,
     /// Timers to set: events of this turn, each a `TimerCreated`, or an
     /// `ActivityScheduled` with a total timeout, whose deadline is a timer of its name.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::commit::{CommitOutcome, TurnCommit};
 use super::error::ProviderError;
-use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionReport};
+use super::lease::{ReadyInstances, Release, SessionId, SessionOptions};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PurgeReport,
@@ -17,8 +17,8 @@ use super::query::{
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{WakeSeq, WakeTopic};
 use super::work::{
-    FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, WorkBatch, WorkKey, WorkLease,
-    WorkSettlement,
+    CancelledWork, FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
@@ -85,9 +85,7 @@ pub trait Provider: Send + Sync + 'static {
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError>;
 
     /// Keeps a session and everything that it holds.
-    ///
-    /// - Reports the work that was cancelled under this session.
-    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError>;
+    async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError>;
 
     /// Ends a session in good order.
     ///
@@ -161,6 +159,13 @@ pub trait Provider: Send + Sync + 'static {
         queues: &[Option<Name>],
         max: usize,
     ) -> Result<WorkBatch, ProviderError>;
+
+    /// Says which work that this session holds was cancelled since it was claimed.
+    ///
+    /// - Each item is named until it is settled.
+    /// - It changes nothing, so that nodes that ask each time another process wrote
+    ///   do not wake each other.
+    async fn cancelled_work(&self, session: SessionId) -> Result<CancelledWork, ProviderError>;
 
     /// Takes a work item back.
     ///

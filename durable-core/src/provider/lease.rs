@@ -12,7 +12,6 @@ use core::fmt;
 use super::commit::CommitId;
 use super::message::InboxMessage;
 use super::wake::WakeSeq;
-use super::work::WorkKey;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::InstanceId;
@@ -62,15 +61,6 @@ impl Default for SessionOptions {
     fn default() -> Self {
         Self::new("node")
     }
-}
-
-/// The answer to a heartbeat.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct SessionReport {
-    /// Work that this session holds and that was cancelled since it was claimed.
-    /// Each is reported until it is settled.
-    pub cancelled_work: Vec<WorkKey>,
 }
 
 /// The right to commit turns of one instance.

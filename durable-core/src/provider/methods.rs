@@ -26,7 +26,7 @@ macro_rules! provider_methods {
             async fn heartbeat(
                 &self,
                 session: $crate::provider::SessionId,
-            ) -> $crate::provider::Answer<$crate::provider::SessionReport>;
+            ) -> $crate::provider::Answer<()>;
             async fn close_session(
                 &self,
                 session: $crate::provider::SessionId,
@@ -50,6 +50,10 @@ macro_rules! provider_methods {
                 queues: &[Option<$crate::Name>],
                 max: usize,
             ) -> $crate::provider::Answer<$crate::provider::WorkBatch>;
+            async fn cancelled_work(
+                &self,
+                session: $crate::provider::SessionId,
+            ) -> $crate::provider::Answer<$crate::provider::CancelledWork>;
             async fn settle_work(
                 &self,
                 settlement: $crate::provider::WorkSettlement,

@@ -29,9 +29,7 @@ pub use commit::{
 pub use contract::Provider;
 pub use error::ProviderError;
 pub use layer::{Layer, Layered};
-pub use lease::{
-    Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SessionReport,
-};
+pub use lease::{Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions};
 pub use message::{
     InboxMessage, InboxPage, InboxSeq, Message, MessageBody, OutgoingMessage, SendOutcome,
 };
@@ -43,8 +41,9 @@ pub use registry::{Change, WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{WakeSeq, WakeTopic};
 pub use work::{
-    ClaimedWork, FiredTimers, HeartbeatOutcome, NewWork, PoisonedPage, PoisonedWork, SettleOutcome,
-    SourceEvent, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    CancelledWork, ClaimedWork, FiredTimers, HeartbeatOutcome, NewWork, PoisonedPage, PoisonedWork,
+    SettleOutcome, SourceEvent, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult,
+    WorkSettlement,
 };
 
 /// What a method of the contract answers.

@@ -35,6 +35,8 @@ pub enum Change {
     Timers,
     /// An instance that this session holds has messages, or the session has ended.
     Session(SessionId),
+    /// Work that this session holds was cancelled.
+    Cancellations(SessionId),
     /// An instance's status, execution, custom status or what blocks it changed.
     Instance(InstanceId),
     /// An instance ended or was suspended.
@@ -50,6 +52,7 @@ impl Change {
                 .chain(session.map(Self::Session))
                 .collect(),
             WakeTopic::Work(queues) => queues.iter().cloned().map(Self::Work).collect(),
+            WakeTopic::Cancellations => session.map(Self::Cancellations).into_iter().collect(),
             WakeTopic::Timers => [Self::Timers].into(),
             WakeTopic::Instance(instance) => [Self::Instance(instance.clone())].into(),
             WakeTopic::Stop(instance) => [Self::Stop(instance.clone())].into(),
@@ -60,7 +63,10 @@ impl Change {
 
     /// Whether there are as many of these as there are instances or sessions.
     const fn is_of_one(&self) -> bool {
-        matches!(self, Self::Session(_) | Self::Instance(_) | Self::Stop(_))
+        match self {
+            Self::Session(_) | Self::Cancellations(_) | Self::Instance(_) | Self::Stop(_) => true,
+            Self::Everything | Self::FreeInstances | Self::Work(_) | Self::Timers => false,
+        }
     }
 }
 
@@ -389,6 +395,21 @@ mod tests {
             (wait.wakes(), wait.poll()),
             (1, Poll::Ready(Ok(WakeSeq(3))))
         );
+    }
+
+    #[test]
+    fn a_cancellation_is_told_to_the_session_that_holds_the_work() {
+        let store = Store::default();
+        let mut wait = store.wait(&WakeTopic::Cancellations, 0);
+        for change in [
+            Change::Cancellations(SessionId(2)),
+            Change::Session(SessionId(1)),
+        ] {
+            store.note(change);
+            assert_eq!(wait.poll(), Poll::Pending);
+        }
+        store.note(Change::Cancellations(SessionId(1)));
+        assert_eq!(wait.poll(), Poll::Ready(Ok(WakeSeq(3))));
     }
 
     #[test]

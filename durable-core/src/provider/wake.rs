@@ -19,6 +19,8 @@ pub enum WakeTopic {
     /// Work became ready in one of these queues, or was given a delay; `None` is the
     /// default queue.
     Work(Vec<Option<Name>>),
+    /// Work that this session holds was cancelled.
+    Cancellations,
     /// A timer was set that is due before all others.
     Timers,
     /// This instance changed: it was started, resumed, suspended or purged, or its

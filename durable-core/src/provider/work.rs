@@ -224,6 +224,17 @@ pub struct WorkBatch {
     pub next_due_ms: Option<u64>,
 }
 
+/// Work that a session holds and that was cancelled since it was claimed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct CancelledWork {
+    /// What to pass to [`Provider::wait`](super::Provider::wait) so that nothing
+    /// that was cancelled after this call is missed.
+    pub seen: WakeSeq,
+    /// The calls, each until it is settled.
+    pub keys: Vec<WorkKey>,
+}
+
 /// How a session gives a work item back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

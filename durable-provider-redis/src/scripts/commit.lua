@@ -66,6 +66,7 @@ local function commit_turn(own)
     work.is_cancelled = true
     write_work(work)
     call('ZADD', K.cancelled, 0, of_session(work.holder, work.key))
+    publish('c' .. work.holder)
   end
   for _ = 1, number_arg() do
     local work = read_work(key_of(arg()))

@@ -53,7 +53,8 @@ local function next_number()
 end
 
 -- Topics that the script publishes when it is done: 'f' for a free instance that is ready,
--- 's…' for messages of an instance that the session holds, 'e…' for the end of the session,
+-- 's…' for messages of an instance that the session holds, 'c…' for work that it holds and that
+-- was cancelled, 'e…' for its end,
 -- 'w' and 'w:…' for work in a queue, 't' for an earlier timer, 'i…' for a change of an
 -- instance, 'd…' for its end or suspension, 'o' for messages to another partition.
 local topics, is_published = {}, {}

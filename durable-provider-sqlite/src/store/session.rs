@@ -1,15 +1,12 @@
 //! Sessions: their heartbeats, and what becomes of their leases.
 
-use durable_core::provider::{
-    Change, ProviderError, SessionId, SessionOptions, SessionReport, SourceEvent, WorkKey,
-};
-use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_core::provider::{Change, ProviderError, SessionId, SessionOptions};
 use rusqlite::params;
 
 use super::state::SessionLiveness;
 use super::{Store, holder};
 use crate::error::Step;
-use crate::number::{int, uint};
+use crate::number::int;
 use crate::sql;
 
 /// How a session ended.
@@ -49,24 +46,14 @@ impl Store<'_, '_> {
         Ok(id)
     }
 
-    pub(crate) fn heartbeat(&mut self, id: SessionId) -> Step<SessionReport> {
+    pub(crate) fn heartbeat(&mut self, id: SessionId) -> Step<()> {
         self.live_session(id)?;
         let now_ms = self.state.now_ms;
         self.run(sql::SESSION_BEAT, [holder(id), int(now_ms)])?;
         if let Some(session) = self.state.sessions.get_mut(&id) {
             session.last_heartbeat_ms = now_ms;
         }
-        let mut statement = self.statement(sql::WORK_CANCELLED)?;
-        let cancelled = statement.query_map([holder(id)], |row| {
-            let instance: String = row.get(0)?;
-            let execution_id = ExecutionId::new(uint(row.get(1)?));
-            let event_id = EventId::new(uint(row.get(2)?));
-            let source = SourceEvent::new(execution_id, event_id);
-            Ok(WorkKey::new(InstanceId::from(instance), source))
-        })?;
-        let mut report = SessionReport::default();
-        report.cancelled_work = cancelled.collect::<Result<_, _>>()?;
-        Ok(report)
+        Ok(())
     }
 
     pub(crate) fn close_session(&mut self, id: SessionId) -> Step<()> {

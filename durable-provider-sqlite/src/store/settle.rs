@@ -1,9 +1,12 @@
 //! Work that comes back: with a result, to be tried again, because its session ended, or
 //! because its instance no longer waits for it.
 
-use durable_core::provider::{Change, HeartbeatOutcome, SessionId, SettleOutcome, WorkLease};
-use durable_core::{Name, Payload};
-use rusqlite::{OptionalExtension, params};
+use durable_core::provider::{
+    CancelledWork, Change, HeartbeatOutcome, SessionId, SettleOutcome, SourceEvent, WorkKey,
+    WorkLease,
+};
+use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
+use rusqlite::{OptionalExtension, params, params_from_iter};
 
 use super::work::RowKey;
 use super::{Store, holder};
@@ -134,17 +137,44 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// Removes work that no session holds; marks work that a session holds.
-    pub(super) fn cancel_work(&self, key: RowKey) -> Step<()> {
+    pub(crate) fn cancelled_work(&mut self, session: SessionId) -> Step<CancelledWork> {
+        self.live_session(session)?;
+        let mut statement = self.statement(sql::WORK_CANCELLED)?;
+        let cancelled = statement.query_map([holder(session)], |row| {
+            let instance: String = row.get(0)?;
+            let execution_id = ExecutionId::new(uint(row.get(1)?));
+            let event_id = EventId::new(uint(row.get(2)?));
+            let source = SourceEvent::new(execution_id, event_id);
+            Ok(WorkKey::new(InstanceId::from(instance), source))
+        })?;
+        let mut answer = CancelledWork::default();
+        answer.keys = cancelled.collect::<Result<_, _>>()?;
+        answer.seen = self.state.seen();
+        Ok(answer)
+    }
+
+    /// Removes work that no session holds; marks work that a session holds, and tells it.
+    pub(super) fn cancel_work(&mut self, key: RowKey) -> Step<()> {
         if self.run(sql::WORK_DELETE_FREE, key.parameters())? == 0 {
-            self.run(sql::WORK_CANCEL, key.parameters())?;
+            self.mark_cancelled(sql::WORK_CANCEL, &key.parameters())?;
         }
         Ok(())
     }
 
-    pub(super) fn cancel_all_work_of(&self, instance_key: i64) -> Step<()> {
+    pub(super) fn cancel_all_work_of(&mut self, instance_key: i64) -> Step<()> {
         self.run(sql::WORK_DELETE_ALL_FREE, [instance_key])?;
-        self.run(sql::WORK_CANCEL_ALL, [instance_key])?;
+        self.mark_cancelled(sql::WORK_CANCEL_ALL, &[instance_key])
+    }
+
+    /// Marks work as cancelled, and tells the sessions that hold it.
+    fn mark_cancelled(&mut self, statement: &'static str, work: &[i64]) -> Step<()> {
+        let mut statement = self.statement(statement)?;
+        let holders = statement.query_map(params_from_iter(work), |row| row.get(0))?;
+        let holders: Vec<i64> = holders.collect::<Result<_, _>>()?;
+        drop(statement);
+        for session in holders {
+            self.note(Change::Cancellations(SessionId(uint(session))));
+        }
         Ok(())
     }
 }

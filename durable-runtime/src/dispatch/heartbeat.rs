@@ -1,4 +1,4 @@
-//! Keeps the session alive, and learns which activities were cancelled elsewhere.
+//! Keeps the session alive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +24,7 @@ pub(crate) async fn keep_session(node: Arc<Node>) {
         }
         let heartbeat = node.provider.heartbeat(node.session);
         match heartbeat.await {
-            Ok(report) => {
-                node.running.cancel(report.cancelled_work);
-            }
+            Ok(()) => {}
             Err(error @ ProviderError::SessionLost { .. }) => {
                 tracing::warn!(node = %node.options.node, %error, "the session was lost");
                 node.end();

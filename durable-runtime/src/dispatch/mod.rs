@@ -1,6 +1,7 @@
 //! The tasks of a node: each claims what is ready, runs it and commits it.
 
 mod activities;
+mod cancellations;
 mod heartbeat;
 mod instances;
 mod missing_code;
@@ -8,6 +9,7 @@ mod timers;
 mod wait;
 
 pub(crate) use activities::{RunningActivities, serve_activities};
+pub(crate) use cancellations::serve_cancellations;
 pub(crate) use heartbeat::keep_session;
 pub(crate) use instances::{
     Cache, InstanceTasks, Releases, serve_instances, serve_non_durable_wakes, serve_releases,

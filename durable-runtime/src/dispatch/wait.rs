@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use durable_core::provider::{ProviderError, WakeSeq, WakeTopic};
+use tokio_util::sync::CancellationToken;
 
 use crate::node::Node;
 
@@ -14,15 +15,26 @@ pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_
         node.until(node.missing_code.yield_to_others(due_ms))
             .min(longest)
     });
+    for_news_until(node, &node.draining, topic, seen, until_due).await;
+}
+
+/// Waits until there may be something new, but not longer than this, nor after `stop`.
+pub(super) async fn for_news_until(
+    node: &Node,
+    stop: &CancellationToken,
+    topic: &WakeTopic,
+    seen: WakeSeq,
+    longest: Duration,
+) {
     tokio::select! {
         biased;
-        () = node.draining.cancelled() => {}
+        () = stop.cancelled() => {}
         news = node.provider.wait(Some(node.session), topic, seen) => {
             if let Err(error) = news {
                 out_error(node, &mut Backoff::default(), &error).await;
             }
         }
-        () = tokio::time::sleep(until_due) => {}
+        () = tokio::time::sleep(longest) => {}
     }
 }
 

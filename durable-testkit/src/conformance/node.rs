@@ -211,10 +211,15 @@ impl TestNode<'_> {
         Ok(beat.await?)
     }
 
-    /// The work that a heartbeat reports as cancelled.
+    /// Keeps the session.
+    pub(super) async fn heartbeat(&self) -> CheckResult {
+        Ok(self.provider.heartbeat(self.session).await?)
+    }
+
+    /// The work of this session that is reported as cancelled.
     pub(super) async fn cancelled_work(&self) -> CheckResult<Vec<WorkKey>> {
-        let report = self.provider.heartbeat(self.session).await?;
-        Ok(report.cancelled_work)
+        let report = self.provider.cancelled_work(self.session).await?;
+        Ok(report.keys)
     }
 
     /// Gives an instance back.

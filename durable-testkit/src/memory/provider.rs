@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse,
-    InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Message, OutgoingMessage,
-    PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest, ReadyInstances, Release,
-    SendOutcome, SessionId, SessionOptions, SessionReport, SettleOutcome, StartOutcome, StoreTime,
-    SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
+    StoreTime, SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -217,7 +217,7 @@ impl Provider for MemoryProvider {
         Ok(self.step(|state| state.open_session(options)))
     }
 
-    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+    async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
         self.step(|state| state.heartbeat(session))
     }
 
@@ -249,6 +249,10 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<WorkBatch, ProviderError> {
         self.step(|state| state.fetch_work(session, queues, max))
+    }
+
+    async fn cancelled_work(&self, session: SessionId) -> Result<CancelledWork, ProviderError> {
+        self.step(|state| state.cancelled_work(session))
     }
 
     async fn settle_work(

@@ -1,9 +1,7 @@
 //! Sessions: their heartbeats, and what becomes of their holdings.
 
 use durable_core::InstanceId;
-use durable_core::provider::{
-    Change, ProviderError, SessionId, SessionOptions, SessionReport, WorkKey,
-};
+use durable_core::provider::{Change, ProviderError, SessionId, SessionOptions, WorkKey};
 
 use super::state::{MemoryState, StoredSession};
 
@@ -26,17 +24,10 @@ impl MemoryState {
         id
     }
 
-    pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<SessionReport, ProviderError> {
+    pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<(), ProviderError> {
         let now_ms = self.now_ms;
         self.live_session(id)?.last_heartbeat_ms = now_ms;
-        let mut report = SessionReport::default();
-        report.cancelled_work = self
-            .work
-            .held_by(id)
-            .filter(|work| work.is_cancelled)
-            .map(|work| work.item.key.clone())
-            .collect();
-        Ok(report)
+        Ok(())
     }
 
     pub(super) fn close_session(&mut self, id: SessionId) {

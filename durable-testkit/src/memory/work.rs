@@ -1,8 +1,8 @@
 //! Work: claiming it, taking it back, cancelling it.
 
 use durable_core::provider::{
-    Change, ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError, SessionId,
-    SettleOutcome, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    CancelledWork, Change, ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError,
+    SessionId, SettleOutcome, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
@@ -71,14 +71,28 @@ impl MemoryState {
         Ok(HeartbeatOutcome::Kept)
     }
 
+    pub(super) fn cancelled_work(
+        &mut self,
+        session: SessionId,
+    ) -> Result<CancelledWork, ProviderError> {
+        self.live_session(session)?;
+        let held = self.work.held_by(session);
+        let cancelled = held.filter(|work| work.is_cancelled);
+        let mut answer = CancelledWork::default();
+        answer.keys = cancelled.map(|work| work.item.key.clone()).collect();
+        answer.seen = self.wake.seen();
+        Ok(answer)
+    }
+
     /// Removes work that no session holds; marks work that a session holds.
     pub(super) fn cancel_work(&mut self, key: &WorkKey) {
         let Some(work) = self.work.get_mut(key) else {
             return;
         };
         work.is_cancelled = true;
-        if work.holder().is_none() {
-            self.work.remove(key);
+        match work.holder() {
+            Some(session) => self.wake.note(Change::Cancellations(session)),
+            None => drop(self.work.remove(key)),
         }
     }
 

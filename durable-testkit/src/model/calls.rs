@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease, OutgoingMessage, Provider,
-    ProviderError, PurgeRequest, ReadyInstance, Release, SessionId, SessionOptions, SessionReport,
-    TurnCommit, WorkResult, WorkSettlement,
+    CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease,
+    OutgoingMessage, Provider, ProviderError, PurgeRequest, ReadyInstance, Release, SessionId,
+    SessionOptions, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -64,15 +64,25 @@ impl Play<'_> {
         let Some(session) = self.leases.sessions.get(&node) else {
             return NOTHING;
         };
-        let told = |report: SessionReport| {
-            let mut cancelled = report.cancelled_work;
-            cancelled.sort();
-            ComparedAnswer::CancelledWork(cancelled)
-        };
         let beat = async |side: &dyn Provider, session: SessionId| {
-            ComparedAnswer::of(side.heartbeat(session).await, told)
+            ComparedAnswer::of(side.heartbeat(session).await, |()| ComparedAnswer::Done)
         };
         self.on_each(*session, beat).await
+    }
+
+    pub(super) async fn cancelled_work(&self, node: ScriptNode) -> Pair<ComparedAnswer> {
+        let Some(session) = self.leases.sessions.get(&node) else {
+            return NOTHING;
+        };
+        let told = |report: CancelledWork| {
+            let mut keys = report.keys;
+            keys.sort();
+            ComparedAnswer::CancelledWork(keys)
+        };
+        let ask = async |side: &dyn Provider, session: SessionId| {
+            ComparedAnswer::of(side.cancelled_work(session).await, told)
+        };
+        self.on_each(*session, ask).await
     }
 
     pub(super) async fn close(&self, node: ScriptNode) -> Pair<ComparedAnswer> {

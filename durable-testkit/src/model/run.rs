@@ -51,6 +51,7 @@ impl<'a> Play<'a> {
             ScriptCall::Pass(ms) => self.pass(*ms).await,
             ScriptCall::Open(node) => self.open(*node).await,
             ScriptCall::Heartbeat(node) => self.heartbeat(*node).await,
+            ScriptCall::CancelledWork(node) => self.cancelled_work(*node).await,
             ScriptCall::Close(node) => self.close(*node).await,
             ScriptCall::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
             ScriptCall::Send(instance, sent) => self.send(*instance, *sent).await,

@@ -31,6 +31,7 @@ fn op() -> impl Strategy<Value = ScriptCall> {
         2 => pass().prop_map(ScriptCall::Pass),
         2 => node().prop_map(ScriptCall::Open),
         2 => node().prop_map(ScriptCall::Heartbeat),
+        2 => node().prop_map(ScriptCall::CancelledWork),
         1 => node().prop_map(ScriptCall::Close),
         3 => (instance(), sent(), reuse()).prop_map(|(id, sent, reuse)| ScriptCall::Start(id, sent, reuse)),
         4 => (instance(), sent()).prop_map(|(id, sent)| ScriptCall::Send(id, sent)),

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
-    IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease, Message,
-    MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionReport,
-    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease,
-    WorkResult, WorkSettlement,
+    CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
+    Message, MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PurgeReport, PurgeRequest,
+    ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome,
+    StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult,
+    WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -61,7 +61,7 @@ describe! {
 
     // What is answered.
     (): |_done| String::from("done");
-    SessionReport: |report| format!("{} cancelled", report.cancelled_work.len());
+    CancelledWork: |report| format!("{} cancelled", report.keys.len());
     ReadyInstances: |batch| joined(&batch.instances, handed_out);
     CommitOutcome: |outcome| committed(outcome);
     WorkBatch: |batch| joined(&batch.work, claimed);

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use durable_core::InstanceId;
 use durable_core::provider::{
     IdReuse, Layer, Layered, Message, OutgoingMessage, Provider, ProviderError, SendOutcome,
-    SessionId, SessionReport, StartOutcome,
+    SessionId, StartOutcome,
 };
 
 use super::clock::SimClock;
@@ -51,7 +51,7 @@ impl Layer for NodeLink {
     }
 
     /// While the node is mute, it is told that its heartbeat was heard.
-    async fn heartbeat(&self, session: SessionId) -> Result<SessionReport, ProviderError> {
+    async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
         let FaultyProvider { world, life, .. } = &self.0;
         if !life.is_mute() || world.phase() != SimPhase::Faults {
             return self.0.heartbeat(session).await;
@@ -59,7 +59,7 @@ impl Layer for NodeLink {
         let fault = SimFault::SwallowedHeartbeat;
         world.count(fault);
         world.note(&life.who, "heartbeat", Some(fault), session.to_string());
-        Ok(SessionReport::default())
+        Ok(())
     }
 }
 

@@ -46,6 +46,7 @@ impl Method {
             | Self::executions
             | Self::history
             | Self::inbox
+            | Self::cancelled_work
             | Self::poisoned
             | Self::wait => false,
         }

@@ -70,6 +70,22 @@ fault! {
 }
 
 fault! {
+    /// Wakes no worker whose work was cancelled.
+    CancelsInSilence {}
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        topic: &WakeTopic,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        if *topic == WakeTopic::Cancellations {
+            future::pending::<()>().await;
+        }
+        self.store.wait(session, topic, seen).await
+    }
+}
+
+fault! {
     /// Wakes no waiter when an instance stopped.
     EndsInSilence {}
     async fn wait(

@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use durable_core::provider::{ClaimedWork, WorkResult};
-use durable_core::{Failure, FailureKind, Payload};
+use durable_core::{Failure, FailureKind, Name, Payload};
+use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 
 use super::retry;
@@ -61,9 +62,13 @@ pub(super) async fn attempt(
         biased;
         () = node.ended.cancelled() => return WorkResult::HandedBack { not_before_ms: None },
         result = work => result,
-        () = sleep_or_never(limit) => {
+        () = cut_off(limit, &cancellation, node.options.cancellation_grace) => {
+            let failure = match cancellation.is_cancelled() {
+                true => ignored(&claimed.item.name),
+                false => retry::timeout(&claimed.item, node.now_ms()),
+            };
             cancellation.cancel();
-            Err(retry::timeout(&claimed.item, node.now_ms()))
+            Err(failure)
         }
     };
     let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
@@ -84,6 +89,35 @@ fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkR
     WorkResult::HandedBack {
         not_before_ms: Some(not_before_ms),
     }
+}
+
+/// The code was cancelled and did not end within the grace period.
+fn ignored(activity: &Name) -> Failure {
+    tracing::warn!(%activity, "an activity that ignores its cancellation is dropped");
+    Failure::cancelled("it did not end within the grace period after its cancellation")
+}
+
+/// Ends when the code may not go on: its time is up, or it was cancelled and its grace
+/// period is over. Most nodes have no grace period, so that is boxed and takes no room in the
+/// future that waits for it.
+fn cut_off(
+    limit: Option<Duration>,
+    cancellation: &CancellationToken,
+    grace: Option<Duration>,
+) -> impl Future<Output = ()> {
+    let Some(grace) = grace else {
+        return Either::Left(sleep_or_never(limit));
+    };
+    Either::Right(Box::pin(async move {
+        let grace_is_over = async {
+            cancellation.cancelled().await;
+            tokio::time::sleep(grace).await;
+        };
+        tokio::select! {
+            () = sleep_or_never(limit) => {}
+            () = grace_is_over => {}
+        }
+    }))
 }
 
 async fn sleep_or_never(limit: Option<Duration>) {

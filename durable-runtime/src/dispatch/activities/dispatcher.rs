@@ -73,7 +73,7 @@ pub(in crate::dispatch) fn begin(
 ) {
     let lease = claimed.lease.clone();
     let cancellation = node.ended.child_token();
-    node.running.began(&lease, cancellation.clone());
+    node.running.began(&lease, &cancellation);
     let task_node = Arc::clone(node);
     // A future has room for each place that it was moved to.
     let claimed = Box::new(claimed);

@@ -89,7 +89,7 @@ async fn the_holdings_of_a_dead_session_end_waits(env: Env) -> CheckResult {
     let seen = heir.fetch_work_from(&[None], 1).await?.seen;
     let for_work = begin_wait(&heir, WakeTopic::Work(vec![None]), seen).await;
     env.time.pass_short().await;
-    heir.cancelled_work().await?;
+    heir.heartbeat().await?;
     is_told(&env, "a session that waits for instances", for_instances).await?;
     is_told(&env, "a session that waits for work", for_work).await?;
     heir.take("a").await?;

@@ -54,7 +54,7 @@ async fn heartbeats_keep_what_a_session_holds(env: Env) -> CheckResult {
     let ready = node.take("a").await?;
     for _ in 0..3 {
         env.time.advance(env.time.short_ms() / 2).await;
-        node.cancelled_work().await?;
+        node.heartbeat().await?;
         other
             .finds_no_instance("`a` is held by a living session")
             .await?;

@@ -95,7 +95,7 @@ async fn a_clock_that_is_set_back_ends_no_session(env: Env) -> CheckResult {
         env.time.manual.set(now_ms - back_ms);
         let what = format!("`a` is held by a living session, {back_ms} ms ago");
         other.finds_no_instance(&what).await?;
-        node.cancelled_work().await?;
+        node.heartbeat().await?;
     }
     env.time.manual.set(now_ms);
     node.commit_done(node.first_turn(&ready).build()).await?;
@@ -157,7 +157,7 @@ async fn a_handle_whose_clock_is_behind_goes_by_the_stores_time(env: Env) -> Che
         .await?;
     for _ in 0..3 {
         pass(env.time.short_ms() / 2 + 1);
-        node.cancelled_work().await?;
+        node.heartbeat().await?;
         here.finds_no_instance("the session there has a heartbeat")
             .await?;
     }

@@ -6,7 +6,7 @@ use durable_core::provider::{WakeTopic, WorkResult};
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckResult, ensure_eq};
-use super::super::node::message_ids;
+use super::super::node::{TestNode, message_ids};
 use super::super::waiting::{begin_wait, is_told, seen_no_instance};
 use crate::message::event_message;
 use crate::turn::TurnBuilder;
@@ -17,6 +17,12 @@ pub(super) const CHECKS: &[Check] = &[
     check!(WakeUps, a_message_of_a_commit_wakes_the_holder),
     check!(WakeUps, a_work_result_wakes_the_holder),
     check!(WakeUps, a_fired_timer_wakes_the_holder),
+    check!(WakeUps, a_cancellation_wakes_the_holder_of_the_work),
+    check!(
+        WakeUps,
+        the_end_of_an_instance_wakes_the_holders_of_its_work
+    ),
+    check!(WakeUps, another_handle_is_told_of_a_cancellation, needs OpenAgain),
 ];
 
 async fn a_released_instance_with_a_message_is_ready(env: Env) -> CheckResult {
@@ -86,4 +92,49 @@ async fn a_fired_timer_wakes_the_holder(env: Env) -> CheckResult {
     ensure_eq("fired timers", fired, 1)?;
     is_told(&env, "the holder of an instance with a timer", waiting).await?;
     ensure_eq("messages", node.take("a").await?.messages.len(), 1)
+}
+
+/// How the work of a worker is cancelled.
+#[derive(Debug, Clone, Copy)]
+enum Cancelling {
+    TheCall,
+    TheInstance,
+}
+
+/// Has a worker wait for the cancellation of the work that it holds.
+async fn is_told_of_its_cancellation(worker: &TestNode<'_>, cancelling: Cancelling) -> CheckResult {
+    let env = worker.env;
+    let node = env.node().await?;
+    let begun = node.begin("a", |turn| turn.activity("charge").keeping_the_lease());
+    let (turn, _) = begun.await?;
+    let work = worker.take_work().await?;
+    let key = work.item.key.clone();
+    let before = worker.provider.cancelled_work(worker.session).await?;
+    ensure_eq("cancelled work before", before.keys, vec![])?;
+    let waiting = begin_wait(worker, WakeTopic::Cancellations, before.seen).await;
+    let next = TurnBuilder::after(&turn, env.now_ms());
+    let next = match cancelling {
+        Cancelling::TheCall => next.cancelling_work(&key),
+        Cancelling::TheInstance => next.completed("1"),
+    };
+    node.commit_done(next.build()).await?;
+    is_told(env, "the holder of work that was cancelled", waiting).await?;
+    let reported = worker.cancelled_work().await?;
+    ensure_eq("cancelled work", reported, vec![key])
+}
+
+async fn a_cancellation_wakes_the_holder_of_the_work(env: Env) -> CheckResult {
+    let worker = env.node().await?;
+    is_told_of_its_cancellation(&worker, Cancelling::TheCall).await
+}
+
+async fn the_end_of_an_instance_wakes_the_holders_of_its_work(env: Env) -> CheckResult {
+    let worker = env.node().await?;
+    is_told_of_its_cancellation(&worker, Cancelling::TheInstance).await
+}
+
+async fn another_handle_is_told_of_a_cancellation(env: Env) -> CheckResult {
+    let there = env.second_handle().await;
+    let worker = env.node_on(there).await?;
+    is_told_of_its_cancellation(&worker, Cancelling::TheCall).await
 }
