@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    IdReuse, Provider, ProviderError, SessionId, SessionOptions, SettleOutcome, StatusKind,
-    WorkResult, WorkSettlement,
+    IdReuse, OutgoingMessage, Provider, ProviderError, SendOutcome, SessionId, SessionOptions,
+    SettleOutcome, StatusKind, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind};
-use durable_testkit::{ManualClock, MemoryProvider, Snapshot, TurnBuilder, start_message};
+use durable_testkit::{
+    ManualClock, MemoryProvider, Snapshot, TurnBuilder, event_message, start_message,
+};
 
 const NOW_MS: u64 = 1_000;
 
@@ -89,4 +91,28 @@ async fn a_dead_session_is_noticed_by_any_call() {
     let snapshot = store.snapshot();
     assert!(snapshot.sessions.is_empty());
     assert!(snapshot.work.values().all(|work| work.holder.is_none()));
+}
+
+/// Each look at the inbox finds what it needs by id or by place: a scan for each message
+/// would make this a matter of minutes.
+#[tokio::test]
+async fn an_inbox_of_a_hundred_thousand_messages_is_no_burden() {
+    const MESSAGES: usize = 100_000;
+    let (store, session) = busy_store(&clock()).await.unwrap();
+    for number in 0..MESSAGES {
+        let message = event_message(format!("m{number}"));
+        let outgoing = OutgoingMessage::new("a".into(), message);
+        assert_eq!(store.send(outgoing).await.unwrap(), SendOutcome::Accepted);
+    }
+    let mut given = 0;
+    while given < MESSAGES {
+        let ready = store.fetch_instances(session, 1).await.unwrap();
+        given += ready.instances[0].messages.len();
+    }
+    assert_eq!(given, MESSAGES);
+    let instance = &store.snapshot().instances["a"];
+    assert_eq!(
+        (instance.inbox.len(), instance.messages_to_give),
+        (MESSAGES, 0)
+    );
 }

@@ -58,7 +58,7 @@ impl MemoryState {
         instance
             .starts
             .insert(message.message_id.clone(), execution_id);
-        instance.inbox.insert(seq, message);
+        instance.inbox.put(seq, message);
         self.wake.note(Change::Instance(id.clone()));
         self.update_readiness(id);
         execution_id

@@ -49,7 +49,7 @@ impl MemoryState {
             instance.must_run = false;
             instance.crashes = 0;
             for seq in &turn.consumed {
-                instance.inbox.remove(seq);
+                instance.inbox.remove(*seq);
             }
         }
         self.change_work_and_timers(turn);

@@ -85,16 +85,8 @@ impl MemoryState {
             },
             given_up_to: InboxSeq(0),
         });
-        let messages: Vec<InboxMessage> = instance
-            .inbox
-            .iter()
-            .filter(|(seq, _)| **seq > holder.given_up_to)
-            .take(self.messages_per_fetch)
-            .map(|(seq, message)| InboxMessage {
-                seq: *seq,
-                message: message.clone(),
-            })
-            .collect();
+        let later = instance.inbox.after(holder.given_up_to);
+        let messages: Vec<InboxMessage> = later.take(self.messages_per_fetch).collect();
         if let Some(last) = messages.last() {
             holder.given_up_to = last.seq;
         }

@@ -5,11 +5,12 @@
 //! same calls always lead to the same state. [`MemoryProvider`] puts a lock around
 //! the state and wakes the waiters after the lock is free again.
 //!
-//! It scans where a database would use an index, but for work, of which there may be
-//! much, and it forgets everything with the last handle.
+//! It scans where a database would use an index, but for work and messages, of which there
+//! may be many, and it forgets everything with the last handle.
 
 mod client;
 mod commit;
+mod inbox;
 mod instances;
 mod provider;
 mod purge;

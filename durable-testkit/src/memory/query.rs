@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
     InstanceRecord, PoisonedPage, PoisonedWork, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
@@ -52,11 +52,7 @@ impl MemoryState {
 
     pub(super) fn inbox(&self, id: &InstanceId, after: InboxSeq, max: usize) -> InboxPage {
         let inbox = self.instances.get(id).map(|instance| &instance.inbox);
-        let later = inbox.into_iter().flatten().filter(|(seq, _)| **seq > after);
-        let mut later = later.map(|(seq, message)| InboxMessage {
-            seq: *seq,
-            message: message.clone(),
-        });
+        let mut later = inbox.into_iter().flat_map(|inbox| inbox.after(after));
         let mut page = InboxPage::default();
         page.messages = later.by_ref().take(max).collect();
         page.has_more = later.next().is_some();

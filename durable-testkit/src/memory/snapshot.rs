@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, InstanceRecord, Message, SessionId, SourceEvent, WorkItem, WorkKey,
+    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SourceEvent, WorkItem, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
@@ -155,13 +155,9 @@ impl StoredInstance {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
         InstanceSnapshot {
             record: self.record.clone(),
-            inbox: self.inbox.values().cloned().collect(),
+            inbox: self.inbox.messages().cloned().collect(),
             holder: self.holder.as_ref().map(|holder| holder.lease.session),
-            messages_to_give: self
-                .inbox
-                .keys()
-                .filter(|seq| given.is_none_or(|given| **seq > given))
-                .count(),
+            messages_to_give: self.inbox.after(given.unwrap_or(InboxSeq(0))).count(),
             must_run: self.must_run,
             not_before_ms: self.not_before_ms,
             crashes: self.crashes,

@@ -14,6 +14,7 @@ use durable_core::provider::{
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
+use super::inbox::Inbox;
 use super::queue::WorkQueue;
 
 /// The whole store.
@@ -47,7 +48,7 @@ pub(super) struct StoredSession {
 #[derive(Debug)]
 pub(super) struct StoredInstance {
     pub(super) record: InstanceRecord,
-    pub(super) inbox: BTreeMap<InboxSeq, Message>,
+    pub(super) inbox: Inbox,
     pub(super) holder: Option<LeaseHolder>,
     /// It is to run without a message too, until its next commit: it was resumed,
     /// or the session that held it ended without closing.
@@ -126,7 +127,7 @@ impl MemoryState {
             return;
         };
         if !instance.has_message(&message.message_id) {
-            instance.inbox.insert(seq, message);
+            instance.inbox.put(seq, message);
             self.update_readiness(id);
         }
     }
@@ -169,7 +170,7 @@ impl StoredInstance {
     }
 
     pub(super) fn has_message(&self, id: &MessageId) -> bool {
-        self.inbox.values().any(|message| message.message_id == *id)
+        self.inbox.has(id)
     }
 
     /// Notes that the record changed at this time. What it says about that never goes back:
@@ -190,8 +191,8 @@ impl StoredInstance {
     pub(super) fn has_messages_to_give(&self) -> bool {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
         self.inbox
-            .last_key_value()
-            .is_some_and(|(newest, _)| given.is_none_or(|given| *newest > given))
+            .newest()
+            .is_some_and(|newest| given.is_none_or(|given| newest > given))
     }
 
     pub(super) fn is_held_under(&self, lease: &Lease) -> bool {
