@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{
-    CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
-    NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent, StartInstance,
-    StartOutcome, StatusKind, TurnCommit,
+    CommitId, CommitOutcome, CustomStatusUpdate, IdReuse, InstanceStatus, InstanceUpdate, Lease,
+    Message, MessageBody, NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent,
+    StartInstance, StartOutcome, StatusKind, TurnCommit,
 };
 use durable_core::{
-    CommandKind, Event, EventId, ExecutionId, Failure, FailureKind, History, InstanceId, Payload,
+    CommandKind, Event, EventId, ExecutionId, Failure, FailureKind, History, InstanceId,
 };
 use durable_runtime::ClientError;
 
@@ -375,10 +375,15 @@ fn update(history: &History) -> InstanceUpdate {
                 ..
             } => {
                 update.running = Some((name.clone(), version.clone()));
-                update.custom_status.clone_from(&carried.custom_status);
+                let carried = carried.custom_status.clone();
+                update.custom_status =
+                    carried.map_or(CustomStatusUpdate::Cleared, CustomStatusUpdate::Set);
             }
             Event::CustomStatusSet { status, .. } => {
-                update.custom_status = Some(Payload::clone(status));
+                update.custom_status = CustomStatusUpdate::Set(status.clone());
+            }
+            Event::CustomStatusCleared { .. } => {
+                update.custom_status = CustomStatusUpdate::Cleared;
             }
             _ => {}
         }

@@ -90,6 +90,8 @@ pub enum OneWayCommand {
         /// The status.
         status: Payload,
     },
+    /// Clear the custom status.
+    ClearCustomStatus,
     /// Send an event to another instance.
     SendEvent {
         /// The instance.
@@ -220,6 +222,7 @@ impl OneWayCommand {
             },
             Self::ClearState { key } => Event::StateCleared { event_id, key },
             Self::SetCustomStatus { status } => Event::CustomStatusSet { event_id, status },
+            Self::ClearCustomStatus => Event::CustomStatusCleared { event_id },
             Self::SendEvent { target, name, data } => Event::ExternalEventSent {
                 event_id,
                 target,

@@ -92,4 +92,4 @@ pub use limits::{LimitError, Limits};
 pub use options::{ActivityOptions, RetryPolicy};
 pub use payloads::{PayloadMut, VisitPayloads};
 pub use text::{InstanceId, MessageId, Name, Payload, Version};
-pub use violation::{Difference, Violation};
+pub use violation::{Difference, Violation, ViolationHint};

@@ -9,8 +9,9 @@ use crate::event::Carried;
 use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
-    InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
-    OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, WorkItem, WorkResult, WorkSettlement,
+    CustomStatusUpdate, InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody,
+    NextExecution, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, WorkItem, WorkResult,
+    WorkSettlement,
 };
 use crate::text::Payload;
 
@@ -196,6 +197,15 @@ impl VisitPayloads for InstanceStatus {
             | Self::Failed { failure }
             | Self::Terminated { failure } => failure.visit(payloads),
             Self::Pending | Self::Running => {}
+        }
+    }
+}
+
+impl VisitPayloads for CustomStatusUpdate {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        match self {
+            Self::Set(status) => status.visit(payloads),
+            Self::Unchanged | Self::Cleared => {}
         }
     }
 }

@@ -2,8 +2,8 @@
 //! byte too long and everything else at its limit, is refused by its own name.
 
 use durable_core::provider::{
-    CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
-    OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkResult,
+    CommitId, CustomStatusUpdate, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
+    NextExecution, OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkResult,
 };
 use durable_core::{
     ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, LimitError,
@@ -183,7 +183,8 @@ fn what_a_turn_says_of_its_instance_is_measured() {
     };
     let running = check(|update| update.running = Some((NAME.into(), LONG_NAME.into())));
     assert_eq!(running, long_name("version"));
-    let custom = check(|update| update.custom_status = Some(LONG_PAYLOAD.into()));
+    let custom =
+        check(|update| update.custom_status = CustomStatusUpdate::Set(LONG_PAYLOAD.into()));
     assert_eq!(custom, long_payload("custom status"));
     let blocked = check(|update| update.blocked = Some(failure(LONG_NAME, PAYLOAD, PAYLOAD)));
     assert_eq!(blocked, long_name("failure kind"));

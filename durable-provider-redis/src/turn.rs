@@ -2,10 +2,10 @@
 //! the server knows.
 
 use durable_core::provider::{
-    Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent, StartInstance,
-    TurnCommit,
+    CustomStatusUpdate, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
+    StartInstance, TurnCommit,
 };
-use durable_core::{Event, HistoryEntry, Payload, Version};
+use durable_core::{Event, HistoryEntry, Version};
 
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
@@ -116,7 +116,11 @@ fn update(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
     if let Some(status) = &update.status {
         args.push(status_bytes(status)?);
     }
-    args.optional(update.custom_status.as_ref().map(Payload::as_str));
+    match &update.custom_status {
+        CustomStatusUpdate::Unchanged => args.push("="),
+        CustomStatusUpdate::Set(status) => args.optional(Some(status.as_str())),
+        CustomStatusUpdate::Cleared => args.optional(None::<&str>),
+    };
     args.optional(update.not_before_ms.map(|at_ms| at_ms.to_string()));
     args.optional(update.blocked.as_ref().map(failure_bytes).transpose()?);
     Ok(())

@@ -84,7 +84,10 @@ pub(crate) fn of_statement(error: &rusqlite::Error) -> ProviderError {
         ErrorCode::ReadOnly => ProviderError::Unusable {
             reason: format!("{reason}: make the file and its directory writable for this user"),
         },
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => ProviderError::Unusable {
+        ErrorCode::NotADatabase => ProviderError::Unusable {
+            reason: format!("{reason}: name the file of a store; if it was one, restore a backup"),
+        },
+        ErrorCode::DatabaseCorrupt => ProviderError::Unusable {
             reason: format!(
                 "{reason}: the file is damaged; stop all processes that use it and restore a backup"
             ),

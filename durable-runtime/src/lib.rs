@@ -123,7 +123,7 @@ pub use durable_core::{
     ActivityOptions, Carried, CommandId, CommandKind, Corruption, Difference, Event, EventClass,
     EventId, EventKind, ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault,
     InstanceId, LimitError, Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
-    SourceFault, UnreadEvent, Version, Violation,
+    SourceFault, UnreadEvent, Version, Violation, ViolationHint,
 };
 pub use execution::Misuse;
 pub use handle::{

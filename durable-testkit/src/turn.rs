@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
-    Claim, CommitId, InboxMessage, InstanceStatus, Message, NewWork, NextExecution,
-    OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
+    Claim, CommitId, CustomStatusUpdate, InboxMessage, InstanceStatus, Message, NewWork,
+    NextExecution, OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
 };
 use durable_core::{
     ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
@@ -177,8 +177,14 @@ impl TurnBuilder {
     /// Sets the custom status.
     pub fn custom_status(mut self, status: impl Into<Payload>) -> Self {
         let status = status.into();
-        self.turn.update.custom_status = Some(status.clone());
+        self.turn.update.custom_status = CustomStatusUpdate::Set(status.clone());
         self.event(|event_id| Event::CustomStatusSet { event_id, status })
+    }
+
+    /// Clears the custom status.
+    pub fn custom_status_cleared(mut self) -> Self {
+        self.turn.update.custom_status = CustomStatusUpdate::Cleared;
+        self.event(|event_id| Event::CustomStatusCleared { event_id })
     }
 
     /// The code returns this value.

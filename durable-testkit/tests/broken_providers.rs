@@ -129,6 +129,7 @@ faults! {
     timers::HidesTheNextTimer => firing_is_bounded_and_says_what_is_next;
 
     lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;
+    lifecycle::KeepsClearedStatus => a_custom_status_can_be_cleared;
     lifecycle::HandsOutSuspended => a_suspended_instance_is_not_handed_out;
     lifecycle::SuspendsWithoutFencing => suspending_fences_the_holder;
     lifecycle::ForgetsStarts => a_start_is_repeated_by_its_message_id;
@@ -182,6 +183,7 @@ faults_that_scripts_find! {
     scripts_find_shuffled_timers: timers::ShufflesTimers;
     scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
     scripts_find_repeats_taken_for_starts: waking::TakesRepeatsForStarts;
+    scripts_find_kept_statuses: lifecycle::KeepsClearedStatus;
     scripts_find_lazy_resumes: lifecycle::ResumesLazily;
     scripts_find_lost_release_delays: lifecycle::LosesReleaseDelays;
     scripts_find_forgotten_reasons: lifecycle::ForgetsWhatBlocks;

@@ -20,7 +20,7 @@ pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(
         return output.json(&json!({ "instances": instances, "next": page.next }));
     }
     if page.instances.is_empty() {
-        return output.line("no instance matches");
+        return output.line("no instances match");
     }
     for line in table(&page.instances, store.now_ms()).lines() {
         output.line(&line)?;

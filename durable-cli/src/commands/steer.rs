@@ -141,7 +141,7 @@ impl Told {
         if self.output.is_json {
             self.output.json(&json!({ "instances": self.outcomes }))?;
         } else if self.of == 0 {
-            self.output.line("no instance matches")?;
+            self.output.line("no instances match")?;
         }
         match self.refused.len() {
             0 => Ok(()),

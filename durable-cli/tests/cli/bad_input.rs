@@ -86,6 +86,8 @@ fn what_is_no_store_is_refused() {
     std::fs::write(place.file(), &letter).unwrap();
     let told = place.durable(&["list"]).refused();
     assert!(told.contains("not a database"), "{told}");
+    assert!(told.contains("name the file of a store"), "{told}");
+    assert!(!told.contains("the file is damaged"), "{told}");
     assert_eq!(std::fs::read_to_string(place.file()).unwrap(), letter);
     let theirs = place.path("theirs.db");
     let raw = rusqlite::Connection::open(&theirs).unwrap();

@@ -68,7 +68,7 @@ async fn a_bad_deploy_suspends_and_a_good_one_goes_on() {
     let shown = place.durable(&["show", "order-7"]).done();
     for part in [
         "order-7  suspended\n",
-        "determinism violation in instance `order-7`, execution 1, at event 2, Activity(0): ",
+        "determinism violation: in instance `order-7`, execution 1, at event 2, Activity(0): ",
         "the history has ActivityScheduled `charge`, the code did ActivityScheduled `pack`",
         "waits to be resumed: `durable resume order-7`",
         "event `go`",

@@ -64,7 +64,7 @@ async fn instances_are_listed_and_filtered() {
     let coloured = place.durable(&["--color", "always", "list"]).done();
     assert!(coloured.contains("\u{1b}[32m"));
     let none = place.durable(&["list", "--prefix", "none"]).done();
-    assert_eq!(none, "no instance matches\n");
+    assert_eq!(none, "no instances match\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]

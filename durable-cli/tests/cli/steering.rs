@@ -141,7 +141,7 @@ async fn many_instances_are_meant_by_a_description() {
     let suspended = place.durable(&["suspend", "--name", "waits"]).done();
     assert_eq!(suspended, "child-1: suspended\nwaits-1: suspended\n");
     let none = place.durable(&["suspend", "--name", "waits"]).done();
-    assert_eq!(none, "no instance matches\n");
+    assert_eq!(none, "no instances match\n");
     let resumed = place.json(&["resume", "--status", "suspended"]);
     assert_eq!(resumed["instances"].as_array().unwrap().len(), 2);
     let ended = place.json(&["terminate", "--status", "completed,failed"]);

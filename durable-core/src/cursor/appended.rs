@@ -143,6 +143,7 @@ impl LeftOpen {
             | Effect::RaiseEvent { .. }
             | Effect::SettlePromise { .. }
             | Effect::SetCustomStatus { .. }
+            | Effect::ClearCustomStatus
             | Effect::ContinueAsNew
             | Effect::Complete { .. }
             | Effect::Fail { .. }

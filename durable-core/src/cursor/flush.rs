@@ -154,6 +154,7 @@ impl Cursor {
                 self.state.remove(key);
             }
             Event::CustomStatusSet { status, .. } => self.custom_status = Some(status.clone()),
+            Event::CustomStatusCleared { .. } => self.custom_status = None,
             Event::OrchestrationContinuedAsNew { .. } => {
                 let carried = Box::new(self.carry_over());
                 self.left_behind.get_or_insert_default().carried = Some(carried);
@@ -292,6 +293,9 @@ impl Cursor {
         };
         let history = entry.event.clone();
         let command_id = self.command_at(distance, code.as_ref());
+        let found_later = code
+            .as_ref()
+            .and_then(|code| self.found_after(distance, code));
         let violation = Violation {
             instance: self.instance.clone(),
             execution_id: self.execution_id,
@@ -300,8 +304,16 @@ impl Cursor {
             code: code.map(Box::new),
             history: Box::new(history),
             difference,
+            found_later,
         };
         self.fail(CursorError::Violation(Box::new(violation)))
+    }
+
+    /// Where the history has a command of the code after this distance.
+    fn found_after(&self, distance: usize, code: &Event) -> Option<EventId> {
+        let later = (distance + 1..).map_while(|distance| self.tape.get(distance));
+        let mut found = later.filter(|entry| code.compare(self.owner(), &entry.event).is_ok());
+        found.next().map(HistoryEntry::event_id)
     }
 
     /// The number of the recorded command at this distance; if there is none,

@@ -103,6 +103,7 @@ impl Cursor {
                 self.state.remove(key);
             }
             OneWayCommand::SetCustomStatus { status } => self.custom_status = Some(status.clone()),
+            OneWayCommand::ClearCustomStatus => self.custom_status = None,
             OneWayCommand::StartDetached { .. }
             | OneWayCommand::SendEvent { .. }
             | OneWayCommand::ResolvePromise { .. } => {}

@@ -90,6 +90,8 @@ pub enum Effect<'a> {
         /// The status.
         status: &'a Payload,
     },
+    /// The instance has no custom status any more.
+    ClearCustomStatus,
     /// The execution ends and goes on in a new one.
     ContinueAsNew,
     /// The execution ends with a value, and the instance with it.
@@ -216,6 +218,7 @@ impl Event {
                 target, resolution, ..
             } => Effect::SettlePromise { target, resolution },
             Self::CustomStatusSet { status, .. } => Effect::SetCustomStatus { status },
+            Self::CustomStatusCleared { .. } => Effect::ClearCustomStatus,
             Self::OrchestrationContinuedAsNew { .. } => Effect::ContinueAsNew,
             Self::OrchestrationCompleted { output, .. } => Effect::Complete { output },
             Self::OrchestrationFailed { failure, .. } => Effect::Fail { failure },

@@ -85,6 +85,7 @@ impl Event {
             | Self::ExternalEventSent { .. }
             | Self::PromiseResolutionSent { .. }
             | Self::CustomStatusSet { .. }
+            | Self::CustomStatusCleared { .. }
             | Self::PatchMarked { .. }
             | Self::OrchestrationCompleted { .. }
             | Self::OrchestrationFailed { .. }

@@ -255,6 +255,9 @@ macro_rules! __event_table {
                 /// Why.
                 failure: Failure as role::FAILURE,
             }
+
+            /// The code cleared its custom status.
+            31 Output(Status) CustomStatusCleared {}
         }
     };
 }

@@ -163,8 +163,44 @@ impl NextExecution {
     }
 }
 
-/// How an instance's record changes. A field that is `None` leaves the record as it is;
-/// `blocked` is the exception.
+/// What becomes of the custom status in an instance's record.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum CustomStatusUpdate {
+    /// It stays as it is.
+    #[default]
+    Unchanged,
+    /// It is this one.
+    Set(Payload),
+    /// There is none any more.
+    Cleared,
+}
+
+impl CustomStatusUpdate {
+    /// Whether it stays as it is.
+    pub const fn is_unchanged(&self) -> bool {
+        matches!(self, Self::Unchanged)
+    }
+
+    /// The new status, if there is one.
+    pub const fn payload(&self) -> Option<&Payload> {
+        match self {
+            Self::Set(status) => Some(status),
+            Self::Unchanged | Self::Cleared => None,
+        }
+    }
+
+    /// Changes the custom status of a record.
+    pub fn apply(self, custom_status: &mut Option<Payload>) {
+        match self {
+            Self::Unchanged => {}
+            Self::Set(status) => *custom_status = Some(status),
+            Self::Cleared => *custom_status = None,
+        }
+    }
+}
+
+/// How an instance's record changes. A field that is `None` or unchanged leaves the record as
+/// it is; `blocked` is the exception.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct InstanceUpdate {
@@ -173,7 +209,7 @@ pub struct InstanceUpdate {
     /// The status. An ended instance drops its timers and its unclaimed work.
     pub status: Option<InstanceStatus>,
     /// The custom status.
-    pub custom_status: Option<Payload>,
+    pub custom_status: CustomStatusUpdate,
     /// No session may claim the instance before this time.
     pub not_before_ms: Option<u64>,
     /// What keeps the instance from going on just now, such as a version that no

@@ -120,7 +120,7 @@ fn check_update(limits: &Limits, update: &InstanceUpdate) -> Checked {
         limits.check_name("orchestration", name)?;
         limits.check_name("version", version)?;
     }
-    if let Some(custom_status) = &update.custom_status {
+    if let Some(custom_status) = update.custom_status.payload() {
         limits.check_payload("custom status", custom_status)?;
     }
     if let Some(blocked) = &update.blocked {

@@ -24,7 +24,8 @@ mod work;
 pub use clock::SystemClock;
 pub use clock::{Clock, StoreTime};
 pub use commit::{
-    Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, NextExecution, TurnCommit,
+    Claim, CommitId, CommitOutcome, Committed, CustomStatusUpdate, InstanceUpdate, NextExecution,
+    TurnCommit,
 };
 pub use contract::Provider;
 pub use error::ProviderError;

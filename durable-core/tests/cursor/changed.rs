@@ -1,7 +1,7 @@
 //! Code that changed since its history was written: refused at the exact event
 //! where the two part, unless it only does more at the end.
 
-use durable_core::{Difference, Event};
+use durable_core::{Difference, Event, EventId, ViolationHint};
 
 use super::driver::Driver;
 use super::events::{
@@ -318,4 +318,72 @@ fn what_the_code_did_is_named_as_it_was_done() {
         panic!("another kind");
     };
     assert_eq!((name.as_str(), input.as_str()), ("d", "1"));
+}
+
+/// `a`, then `b`, then the end.
+fn a_then_b() -> Past {
+    Past::of([
+        scheduled("a", "1"),
+        completed(2, "1"),
+        scheduled("b", "1"),
+        completed(4, "1"),
+        returned("1"),
+    ])
+}
+
+#[test]
+fn a_call_that_was_removed_or_swapped_is_told_by_what_comes_later() {
+    let mut code = Driver::after(a_then_b());
+    code.activity("b", "1");
+    let violation = code.is_refused_at(2, Difference::Name);
+    let found_later = EventId::new(4);
+    assert_eq!(violation.found_later, Some(found_later));
+    let hint = ViolationHint::RemovedOrMoved { found_later };
+    assert_eq!(violation.hint(), hint);
+
+    // The last call was removed: the code returns what it returned then.
+    let mut code = Driver::after(a_then_b());
+    let a = code.activity("a", "1");
+    code.flush();
+    code.input(completed(2, "1"));
+    code.takes(a, value("1"));
+    code.returns("1");
+    let violation = code.is_refused_at(4, Difference::Kind);
+    let found_later = EventId::new(6);
+    let hint = ViolationHint::RemovedOrMoved { found_later };
+    assert_eq!(violation.hint(), hint);
+}
+
+#[test]
+fn a_call_that_the_history_does_not_have_was_added_or_renamed() {
+    let mut code = Driver::after(a_then_b());
+    code.activity("new", "1");
+    let violation = code.is_refused_at(2, Difference::Name);
+    assert_eq!(violation.found_later, None);
+    assert_eq!(violation.hint(), ViolationHint::AddedOrRenamed);
+
+    // What is of another kind, or comes besides, cannot have been renamed.
+    let mut code = Driver::after(a_then_b());
+    code.timer(5_000);
+    let violation = code.is_refused_at(2, Difference::Kind);
+    assert_eq!(violation.hint(), ViolationHint::Added);
+    let mut code = Driver::after(a_then_b());
+    code.activity("a", "1");
+    code.activity("new", "1");
+    let violation = code.is_refused_at(3, Difference::CommandWhereInput);
+    assert_eq!(violation.hint(), ViolationHint::Added);
+
+    // The code returns something else.
+    let mut code = Driver::after(a_then_b());
+    code.returns("2");
+    let violation = code.is_refused_at(2, Difference::Kind);
+    assert_eq!(violation.hint(), ViolationHint::Removed);
+}
+
+#[test]
+fn another_value_of_the_same_call_is_no_change_of_the_calls() {
+    let mut code = Driver::after(a_then_b());
+    code.activity("a", "2");
+    let violation = code.is_refused_at(2, Difference::Input);
+    assert_eq!(violation.hint(), ViolationHint::Value);
 }

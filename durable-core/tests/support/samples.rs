@@ -349,6 +349,7 @@ fn recorded_values() -> Vec<Sample> {
                 status: r#"{"step":"упаковка"}"#.into(),
             },
         ),
+        sample(None, Event::CustomStatusCleared { event_id: at(20) }),
         sample(
             None,
             Event::PatchMarked {

@@ -87,9 +87,10 @@ local function commit_turn(own)
     put(it, 'st', arg())
     publish('i' .. id)
   end
-  local custom_status = optional_arg()
-  if custom_status then
-    put(it, 'cu', custom_status)
+  local custom_status = arg() -- '=' leaves it, '-' clears it, '+…' sets it
+  if custom_status ~= '=' then
+    it.cu = true
+    if custom_status == '-' then drop(it, 'cu') else put(it, 'cu', string.sub(custom_status, 2)) end
     publish('i' .. id)
   end
   local not_before = optional_arg()

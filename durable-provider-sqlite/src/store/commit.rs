@@ -4,7 +4,7 @@
 use durable_core::provider::{
     Change, ClaimedWork, CommitOutcome, Committed, OutgoingMessage, ProviderError, TurnCommit,
 };
-use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_core::{EventId, ExecutionId, InstanceId, Payload};
 use rusqlite::params;
 
 use super::Store;
@@ -152,7 +152,7 @@ impl Store<'_, '_> {
             instance.not_before_ms = not_before_ms;
         }
         let is_seen = update.status.is_some()
-            || update.custom_status.is_some()
+            || !update.custom_status.is_unchanged()
             || update.blocked.is_some()
             || instance.is_blocked;
         instance.is_blocked = update.blocked.is_some();
@@ -165,7 +165,8 @@ impl Store<'_, '_> {
                     running.map(|(name, _)| name.as_str()),
                     running.map(|(_, version)| version.as_str()),
                     prepared.status,
-                    update.custom_status.as_deref(),
+                    update.custom_status.payload().map(Payload::as_str),
+                    !update.custom_status.is_unchanged(),
                     prepared.blocked,
                 ],
             )?;

@@ -20,6 +20,10 @@ impl OrchestrationContext {
     /// Events of one name are read in the order in which they came. One that came
     /// before the code waited is not lost: the next future of that name gets it.
     ///
+    /// A client may raise something that is no `T`. The future gives a failure of kind
+    /// `InvalidPayload` for that one event, and the next future gets the next event: code that
+    /// skips such failures is not stopped by a mistake of its callers.
+    ///
     /// ```
     /// # use durable_runtime::{EventName, Failure, OrchestrationContext};
     /// # const APPROVED: EventName<bool> = EventName::new("approved");
@@ -28,6 +32,20 @@ impl OrchestrationContext {
     /// # let _ = approved;
     /// # Ok(())
     /// # }
+    /// ```
+    ///
+    /// ```
+    /// # use durable_runtime::{EventName, Failure, FailureKind, OrchestrationContext};
+    /// # const APPROVED: EventName<bool> = EventName::new("approved");
+    /// async fn approval(ctx: OrchestrationContext) -> Result<bool, Failure> {
+    ///     loop {
+    ///         match ctx.external_event(APPROVED).await {
+    ///             Err(failure) if failure.kind == FailureKind::InvalidPayload => continue,
+    ///             approved => return approved,
+    ///         }
+    ///     }
+    /// }
+    /// # let _ = approval;
     /// ```
     #[track_caller]
     pub fn external_event<T>(&self, event: impl EventRef<T>) -> ExternalEvent<T> {

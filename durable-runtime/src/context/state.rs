@@ -64,6 +64,9 @@ impl OrchestrationContext {
 
     /// Says something of this orchestration that clients can read.
     ///
+    /// A status that encodes as JSON `null`, such as `None` or `()`, says nothing: it
+    /// [clears](Self::clear_custom_status) the status.
+    ///
     /// ```
     /// # use durable_runtime::{Failure, OrchestrationContext};
     /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
@@ -79,7 +82,29 @@ impl OrchestrationContext {
     pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;
-        self.shared.emit(OneWayCommand::SetCustomStatus { status })
+        self.shared.emit(match status.as_str() {
+            "null" => OneWayCommand::ClearCustomStatus,
+            _ => OneWayCommand::SetCustomStatus { status },
+        })
+    }
+
+    /// Takes back what this orchestration last said of itself.
+    ///
+    /// ```
+    /// # use durable_runtime::{Failure, OrchestrationContext};
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.set_custom_status("waiting for the warehouse")?;
+    /// // … the warehouse has answered …
+    /// ctx.clear_custom_status()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `DeterminismViolation` if the caller is not the orchestration itself.
+    pub fn clear_custom_status(&self) -> Result<(), Failure> {
+        self.shared.emit(OneWayCommand::ClearCustomStatus)
     }
 
     /// What this orchestration last said of itself.

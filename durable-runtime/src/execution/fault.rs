@@ -9,6 +9,12 @@ use durable_core::{CursorError, EventId, Failure, FailureKind, Name, Version};
 use super::Misuse;
 use crate::payload_codec::PayloadCodecError;
 
+/// What code awaits or is woken by that is not durable, and what to use instead.
+pub(crate) const NOT_DURABLE: &str = "something that is not durable, such as a task of \
+     `tokio::spawn`, `tokio::time::sleep`, a socket or a channel to the outside: use the context's \
+     futures (`join_all` and `select!` run them side by side without a task), or `run` for a short \
+     side effect";
+
 /// Why an execution cannot go on.
 #[derive(Debug, Clone)]
 pub(crate) enum ExecutionFault {
@@ -64,7 +70,11 @@ impl ExecutionFault {
             Self::NotRegistered { .. } => FailureKind::NotRegistered,
             Self::Unreadable(_) => FailureKind::PayloadCodec,
         };
-        Failure::new(kind, self.to_string()).not_retryable()
+        let message = match self {
+            Self::Cursor(CursorError::Violation(violation)) => violation.without_kind().to_string(),
+            _ => self.to_string(),
+        };
+        Failure::new(kind, message).not_retryable()
     }
 }
 
@@ -86,9 +96,7 @@ impl fmt::Display for ExecutionFault {
             }
             Self::NonDurableWait { after } => write!(
                 f,
-                "after event {after} the orchestration awaits something that is not durable, \
-                 such as `tokio::time::sleep`, a socket or a channel to the outside: use the \
-                 context's futures, or `run` for a short side effect"
+                "after event {after} the orchestration awaits {NOT_DURABLE}"
             ),
             Self::Restless { after } => write!(
                 f,

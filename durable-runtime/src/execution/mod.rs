@@ -31,7 +31,7 @@ use crate::registry::{CodeFuture, Registry};
 use drive::Tracing;
 
 pub(crate) use branch::{BranchSegment, within};
-pub(crate) use fault::ExecutionFault;
+pub(crate) use fault::{ExecutionFault, NOT_DURABLE};
 pub(crate) use live::LiveExecution;
 pub(crate) use operation::DurableOperation;
 pub use shared::Misuse;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use durable_core::Event;
 use durable_runtime::{
-    ClientError, EventName, Failure, Orchestration, OrchestrationContext, Registry,
+    ClientError, EventName, Failure, FailureKind, Orchestration, OrchestrationContext, Registry,
 };
 
 use crate::world::{World, settle, stop};
@@ -278,5 +278,45 @@ async fn an_event_for_no_instance_is_no_failure_of_its_sender() {
     stop(node).await;
     assert_eq!(world.history("ended", 1).await, before);
     assert!(!world.store.snapshot().instances.contains_key("absent"));
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_does_not_decode_fails_one_await_and_the_next_one_gets_the_next_event() {
+    const TOLERANT: Orchestration<(), (u32, Vec<String>)> = Orchestration::new("tolerant");
+    let registry = Registry::builder()
+        .orchestration(TOLERANT, |ctx: OrchestrationContext, ()| async move {
+            let mut skipped = Vec::new();
+            loop {
+                match ctx.external_event(NUMBER).await {
+                    Ok(number) => return Ok::<_, Failure>((number, skipped)),
+                    Err(failure) if failure.kind == FailureKind::InvalidPayload => {
+                        skipped.push(failure.message);
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+        })
+        .build()
+        .unwrap();
+    let world = World::new();
+    let first = world.node(&registry).await;
+    let tolerant = world.client().start(TOLERANT, "t", &()).await.unwrap();
+    settle().await;
+    tolerant.raise("number", &"seven").await.unwrap();
+    settle().await;
+    stop(first).await;
+    // Another node replays the failure, and reads on.
+    let second = world.node(&registry).await;
+    tolerant.raise("number", &-7).await.unwrap();
+    tolerant.raise(NUMBER, &7).await.unwrap();
+    let (number, skipped) = tolerant.wait().await.unwrap();
+    assert_eq!(number, 7);
+    assert_eq!(skipped.len(), 2);
+    assert!(
+        skipped[0].starts_with("the result of event `number` (event 2) does not decode as `u32`: "),
+        "{skipped:?}"
+    );
+    stop(second).await;
     world.assert_done();
 }

@@ -25,6 +25,7 @@ mod races;
 mod registering;
 mod scenarios;
 mod shutdown;
+mod statuses;
 mod stops;
 mod storage;
 mod telemetry;

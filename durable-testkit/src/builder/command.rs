@@ -125,6 +125,11 @@ impl HistoryBuilder {
         })
     }
 
+    /// The code no longer says anything of itself.
+    pub fn status_cleared(self) -> Self {
+        self.event(|event_id| Event::CustomStatusCleared { event_id })
+    }
+
     /// The code creates a promise; they are numbered from 0.
     pub fn promise(self, name: impl Into<Name>) -> Self {
         let promises = self.entries.iter().map(|entry| entry.event.kind());

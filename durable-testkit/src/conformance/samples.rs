@@ -216,6 +216,7 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             event_id,
             status: "\"packing\"".into(),
         },
+        EventKind::CustomStatusCleared => Event::CustomStatusCleared { event_id },
         EventKind::PatchMarked => Event::PatchMarked {
             event_id,
             patch_id: "new-tax".into(),

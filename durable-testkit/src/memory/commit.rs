@@ -125,7 +125,7 @@ impl MemoryState {
         instance.changed_at(self.now_ms.max(turn.last_recorded_ms().unwrap_or(0)));
         let record = &mut instance.record;
         if update.status.is_some()
-            || update.custom_status.is_some()
+            || !update.custom_status.is_unchanged()
             || update.blocked != record.blocked
         {
             self.wake.note(Change::Instance(id.clone()));
@@ -137,9 +137,7 @@ impl MemoryState {
         if let Some(status) = update.status {
             record.status = status;
         }
-        if let Some(custom_status) = update.custom_status {
-            record.custom_status = Some(custom_status);
-        }
+        update.custom_status.apply(&mut record.custom_status);
         record.blocked = update.blocked;
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;

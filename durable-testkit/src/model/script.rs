@@ -98,7 +98,7 @@ pub(super) struct ScriptTurn {
     pub(super) finish_activity: Option<u8>,
     pub(super) cancel_timer: Option<u8>,
     pub(super) message: Option<(ScriptInstance, ScriptMessage)>,
-    pub(super) custom_status: bool,
+    pub(super) custom_status: Option<ScriptStatus>,
     pub(super) ending: ScriptTurnEnd,
     pub(super) from_wrong_tail: bool,
     /// Whether its entries are recorded later than the store's clock shows.
@@ -113,6 +113,13 @@ pub(super) struct ScriptActivity {
     pub(super) queue: ScriptQueue,
     /// Its total timeout in milliseconds; with a clock of the store's own, it never passes.
     pub(super) timeout_ms: Option<u16>,
+}
+
+/// What a turn does with the custom status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptStatus {
+    Set,
+    Clear,
 }
 
 /// Why a turn is to be refused.
@@ -247,9 +254,10 @@ impl fmt::Display for ScriptTurn {
             ScriptMessage::Start(id) => format!("start {to} by {id}"),
             ScriptMessage::Event(id) => format!("event {id} to {to}"),
         }));
-        if self.custom_status {
-            parts.push("custom status".into());
-        }
+        parts.extend(self.custom_status.map(|status| match status {
+            ScriptStatus::Set => "custom status".into(),
+            ScriptStatus::Clear => "no custom status".into(),
+        }));
         if self.claim {
             parts.push("claim".into());
         }

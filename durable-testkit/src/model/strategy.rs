@@ -8,8 +8,8 @@ use crate::conformance::TurnFlaw;
 
 use super::script::{
     ModelScript, ScriptActivity, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage,
-    ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptTurn,
-    ScriptTurnEnd, ScriptWork,
+    ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptStatus,
+    ScriptTurn, ScriptTurnEnd, ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -131,6 +131,13 @@ fn message() -> impl Strategy<Value = ScriptMessage> {
     ]
 }
 
+fn status() -> impl Strategy<Value = ScriptStatus> {
+    prop_oneof![
+        2 => Just(ScriptStatus::Set),
+        1 => Just(ScriptStatus::Clear),
+    ]
+}
+
 fn turn() -> impl Strategy<Value = ScriptTurn> {
     let rarely = |percent: u32| proptest::bool::weighted(f64::from(percent) / 100.0);
     let number = || option::weighted(0.3, 0..4_u8);
@@ -144,7 +151,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
     let rest = (
         0..4_u8,
         option::weighted(0.4, (instance(), message())),
-        rarely(20),
+        option::weighted(0.2, status()),
         ending(),
         rarely(5),
         rarely(10),

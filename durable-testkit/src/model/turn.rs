@@ -5,7 +5,8 @@ use durable_core::{ActivityOptions, EventId, Failure, FailureKind, Name};
 
 use super::leases::{LeasedInstance, Pair};
 use super::script::{
-    ScriptActivity, ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd,
+    ScriptActivity, ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptStatus, ScriptTurn,
+    ScriptTurnEnd,
 };
 use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
@@ -100,9 +101,11 @@ fn for_model(
         };
         builder = builder.message(target.id(), message);
     }
-    if turn.custom_status {
-        builder = builder.custom_status(format!("{now_ms}"));
-    }
+    builder = match turn.custom_status {
+        None => builder,
+        Some(ScriptStatus::Set) => builder.custom_status(format!("{now_ms}")),
+        Some(ScriptStatus::Clear) => builder.custom_status_cleared(),
+    };
     let builder = end(builder, turn.ending, clock, now_ms);
     let mut commit = match turn.flaw {
         None => builder.build(),

@@ -168,7 +168,7 @@ impl ReplayOutcome {
                 command_id: violation.command_id.map(|id| id.to_string()),
                 recorded: violation.history.to_string(),
                 code: violation.code.as_ref().map(ToString::to_string),
-                hint: violation.difference.hint().into(),
+                hint: violation.hint().to_string(),
                 message,
             },
             ReplayFailure::Corrupt(corruption) => Self::Corrupt {

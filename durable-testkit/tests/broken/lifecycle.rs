@@ -1,10 +1,11 @@
 //! Faults of starting, stopping and removing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use durable_core::provider::{
-    IdReuse, InstanceRecord, InstanceStatus, Message, Provider, ProviderError, Release,
-    SendOutcome, StartOutcome,
+    CommitOutcome, CustomStatusUpdate, IdReuse, InstanceRecord, InstanceStatus, Message, Provider,
+    ProviderError, Release, SendOutcome, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, Failure, InstanceId, MessageId};
 
@@ -26,6 +27,18 @@ fault! {
             }
             other => Ok(other),
         }
+    }
+}
+
+fault! {
+    /// Forgets no custom status.
+    KeepsClearedStatus {}
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let update = &mut Arc::make_mut(&mut turn).update;
+        if update.custom_status == CustomStatusUpdate::Cleared {
+            update.custom_status = CustomStatusUpdate::Unchanged;
+        }
+        self.store.commit(turn).await
     }
 }
 

@@ -21,8 +21,9 @@ pub(crate) const REPORT: &str = "\
 replay: 0 histories go on, 1 do not
 outdated/order.json: `order`, execution 1: determinism violation in instance `order`, \
 execution 1, at event 4, Activity(1): the history has ActivityScheduled `ship`, the code did \
-ActivityScheduled `pack` (the name differs). Hint: was something renamed since this instance \
-started? Keep the old name for running instances
+ActivityScheduled `pack` (the name differs). Hint: was a call added or renamed since this \
+instance started? Guard an added call with `patched`, and keep the old name of a renamed one for \
+running instances
 ";
 
 async fn old(ctx: OrchestrationContext, order: u64) -> Result<u64, Failure> {

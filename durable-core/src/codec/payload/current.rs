@@ -243,4 +243,6 @@ payloads! {
         #[serde(borrow)]
         failure: FailureR1<'a>,
     }
+
+    CustomStatusCleared 1 CustomStatusClearedR1 {}
 }

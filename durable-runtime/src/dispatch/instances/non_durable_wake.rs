@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{load, stop};
 use crate::dispatch::wait::{self, Backoff};
+use crate::execution::NOT_DURABLE;
 use crate::node::Node;
 use crate::options::FaultPolicy;
 
@@ -28,9 +29,7 @@ pub(crate) async fn serve_non_durable_wakes(
         drop(node.cache.take(&instance));
         let failure = Failure::new(
             FailureKind::DeterminismViolation,
-            "the orchestration was woken by something that is not durable, such as \
-             `tokio::time::sleep`, a socket or a channel to the outside: use the context's \
-             futures, or `run` for a short side effect",
+            format!("the orchestration was woken by {NOT_DURABLE}"),
         )
         .not_retryable();
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");

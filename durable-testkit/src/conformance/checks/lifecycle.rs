@@ -15,6 +15,7 @@ use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(Lifecycle, a_record_follows_the_commits),
+    check!(Lifecycle, a_custom_status_can_be_cleared),
     check!(
         Lifecycle,
         what_blocks_an_instance_is_told_until_the_next_commit
@@ -89,6 +90,31 @@ async fn a_record_follows_the_commits(env: Env) -> CheckResult {
     )?;
     ensure_eq("the custom status", ended.custom_status, Some("1".into()))?;
     ensure_eq("the tail", ended.last_event_id, EventId::new(3))
+}
+
+async fn a_custom_status_can_be_cleared(env: Env) -> CheckResult {
+    let node = env.node().await?;
+    let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
+    let steps: [(fn(TurnBuilder) -> TurnBuilder, Option<&str>); 5] = [
+        // One that was never set can be cleared too.
+        (TurnBuilder::custom_status_cleared, None),
+        (|turn| turn.custom_status("1"), Some("1")),
+        (|turn| turn, Some("1")),
+        (TurnBuilder::custom_status_cleared, None),
+        (|turn| turn.custom_status("2"), Some("2")),
+    ];
+    for (step, expected) in steps {
+        let next = step(TurnBuilder::after(&turn, env.now_ms()));
+        turn = next.keeping_the_lease().build();
+        node.commit_done(turn.clone()).await?;
+        let record = env.record("a").await?;
+        ensure_eq(
+            "the custom status",
+            record.custom_status.as_deref(),
+            expected,
+        )?;
+    }
+    Ok(())
 }
 
 async fn what_blocks_an_instance_is_told_until_the_next_commit(env: Env) -> CheckResult {

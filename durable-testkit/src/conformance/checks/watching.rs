@@ -27,13 +27,22 @@ async fn a_change_of_an_instance_ends_a_wait_for_it(env: Env) -> CheckResult {
     let topic = WakeTopic::Instance("a".into());
     let mut seen = WakeSeq::default();
     let mut turn = None;
-    for change in ["started", "running", "status", "execution", "completed"] {
+    let changes = [
+        "started",
+        "running",
+        "status",
+        "no status",
+        "execution",
+        "completed",
+    ];
+    for change in changes {
         let waiting = begin_wait_of(env.provider(), None, topic.clone(), seen).await;
         let next = turn
             .as_ref()
             .map(|turn| TurnBuilder::after(turn, env.now_ms()).keeping_the_lease());
         let next = match (change, next) {
             ("status", Some(next)) => Some(next.custom_status("1")),
+            ("no status", Some(next)) => Some(next.custom_status_cleared()),
             ("execution", Some(next)) => Some(next.continued_as_new()),
             ("completed", Some(next)) => Some(next.completed("1")),
             ("running", _) => {

@@ -4,8 +4,8 @@
 //! stays here until the commit that records it is applied.
 
 use durable_core::provider::{
-    InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution, OutgoingMessage, SourceEvent,
-    StatusKind, TurnCommit,
+    CustomStatusUpdate, InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution,
+    OutgoingMessage, SourceEvent, StatusKind, TurnCommit,
 };
 use durable_core::{
     AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -196,7 +196,10 @@ impl Batch {
                 self.settle_promise(source, target, resolution);
             }
             Effect::SetCustomStatus { status } => {
-                self.update.custom_status = Some(status.clone());
+                self.update.custom_status = CustomStatusUpdate::Set(status.clone());
+            }
+            Effect::ClearCustomStatus => {
+                self.update.custom_status = CustomStatusUpdate::Cleared;
             }
             Effect::ContinueAsNew => self.clean_up(live, source),
             Effect::Complete { output } => {
