@@ -183,7 +183,6 @@ faults_that_scripts_find! {
     scripts_find_shuffled_timers: timers::ShufflesTimers;
     scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
     scripts_find_repeats_taken_for_starts: waking::TakesRepeatsForStarts;
-    scripts_find_kept_statuses: lifecycle::KeepsClearedStatus;
     scripts_find_lazy_resumes: lifecycle::ResumesLazily;
     scripts_find_lost_release_delays: lifecycle::LosesReleaseDelays;
     scripts_find_forgotten_reasons: lifecycle::ForgetsWhatBlocks;

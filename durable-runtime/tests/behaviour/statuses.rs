@@ -1,9 +1,7 @@
 //! Custom status: what code says of itself, and takes back.
 
 use durable_core::provider::Provider;
-use durable_runtime::{
-    EventName, Failure, InstanceHandle, Orchestration, OrchestrationContext, Registry,
-};
+use durable_runtime::{EventName, InstanceHandle, Orchestration, OrchestrationContext, Registry};
 
 use crate::world::{World, settle, stop};
 
@@ -35,7 +33,7 @@ fn registry() -> Registry {
                     Say::SomeNone => ctx.set_custom_status(&Some(None::<String>))?,
                     Say::Clear => ctx.clear_custom_status()?,
                     Say::ContinueAsNew => return ctx.continue_as_new(&()).await,
-                    Say::Return => return Ok::<_, Failure>(ctx.custom_status()?),
+                    Say::Return => return ctx.custom_status(),
                 }
             }
         })

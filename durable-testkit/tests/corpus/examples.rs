@@ -17,6 +17,7 @@ pub(crate) const POLLING: Orchestration<u64, u64> = Orchestration::new("polling"
 pub(crate) const TREE: Orchestration<u64, u64> = Orchestration::new("tree");
 pub(crate) const RACE: Orchestration<u64, String> = Orchestration::new("race");
 pub(crate) const PROMISE: Orchestration<u64, u64> = Orchestration::new("promise");
+pub(crate) const STATUS: Orchestration<u64, u64> = Orchestration::new("status");
 pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("messages");
 const LISTENER: Orchestration<u64, u64> = Orchestration::new("listener");
 pub(crate) const PATCHED: Orchestration<u64, u64> = Orchestration::new("patched");
@@ -122,6 +123,14 @@ async fn promise(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure>
     Ok(promise.await? + base)
 }
 
+/// Says something of itself while it works, and takes it back.
+async fn status(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    ctx.set_custom_status("incrementing")?;
+    let number = ctx.activity(INCREMENT, &number).await?;
+    ctx.clear_custom_status()?;
+    ctx.activity(INCREMENT, &number).await
+}
+
 /// Starts a listener, sends it news, and resolves a promise that does not exist.
 async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     ctx.start_detached(LISTENER, "listener", &number)?;
@@ -182,6 +191,7 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(TREE, tree)
         .orchestration(RACE, race)
         .orchestration(PROMISE, promise)
+        .orchestration(STATUS, status)
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
         .orchestration(VERSIONS.at("1.0.0"), version_one)

@@ -59,6 +59,13 @@ pub(crate) const RECORDINGS: &[Recording] = &[
             assert_eq!(sum.wait().await.unwrap(), 30);
         })
     }),
+    Recording::of("status", |client| {
+        Box::pin(async move {
+            let status = client.start(examples::STATUS, "status", &5).await.unwrap();
+            assert_eq!(status.wait().await.unwrap(), 7);
+            assert_eq!(status.record().await.unwrap().custom_status, None);
+        })
+    }),
     Recording::of("saga", |client| {
         Box::pin(async move {
             let trip = client

@@ -93,9 +93,10 @@ async fn a_record_follows_the_commits(env: Env) -> CheckResult {
 }
 
 async fn a_custom_status_can_be_cleared(env: Env) -> CheckResult {
+    type Step = fn(TurnBuilder) -> TurnBuilder;
     let node = env.node().await?;
     let (mut turn, _) = node.begin("a", TurnBuilder::keeping_the_lease).await?;
-    let steps: [(fn(TurnBuilder) -> TurnBuilder, Option<&str>); 5] = [
+    let steps: [(Step, Option<&str>); 5] = [
         // One that was never set can be cleared too.
         (TurnBuilder::custom_status_cleared, None),
         (|turn| turn.custom_status("1"), Some("1")),
