@@ -56,7 +56,7 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List instances
+    /// List instances, those that changed last first
     List(List),
     /// Show one instance: where it stands and what it waits for
     Show(Instance),
@@ -105,12 +105,28 @@ pub(crate) enum Command {
 pub(crate) struct List {
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
-    /// Begin after this id
+    /// Only instances that changed within this time, such as `1h`
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) newer_than: Option<Duration>,
+    /// Only this version of the orchestration
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) at: Option<String>,
+    /// By id, instead of those that changed last first
+    #[arg(long)]
+    pub(crate) by_id: bool,
+    /// By id, after this one
     #[arg(long, value_name = "ID")]
     pub(crate) after: Option<String>,
     /// At most this many
     #[arg(long, value_name = "N", default_value = "100")]
     pub(crate) limit: NonZeroUsize,
+}
+
+impl List {
+    /// Whether instances are listed by id, in pages.
+    pub(crate) const fn is_by_id(&self) -> bool {
+        self.by_id || self.after.is_some()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,5 @@
-//! `durable watch`: one instance event by event until it ends, or all instances
-//! change by change.
+//! `durable watch`: one instance event by event until it ends, or what changes of all
+//! instances from now on, in the order of the changes.
 //!
 //! It looks again every so often and whenever the store says that the instance
 //! changed. Events of an execution that was purged in between are not shown.
@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, WakeSeq, WakeTopic};
+use durable_core::provider::{InstanceFilter, InstanceRecord, InstanceStatus, WakeSeq, WakeTopic};
 use durable_core::{EventId, ExecutionId, InstanceId};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::describe::{Described, Describer};
@@ -126,23 +127,36 @@ async fn news(
 }
 
 async fn all(store: &Store, output: Output, pace: Pace) -> Result<(), CliError> {
-    let mut known: BTreeMap<InstanceId, InstanceRecord> = BTreeMap::new();
-    loop {
-        let records = read::records(store, &InstanceFilter::default()).await?;
-        for record in &records {
-            if known.get(&record.instance) != Some(record) {
-                changed(output, record)?;
-            }
-        }
-        known = records
-            .into_iter()
-            .map(|record| (record.instance.clone(), record))
-            .collect();
-        let Some(wait) = pace.next() else {
-            return Ok(());
-        };
-        tokio::time::sleep(wait).await;
+    let mut known = snapshot(store).await?;
+    if output.is_json {
+        output.json_line(&json!({ "watching": known.len() }))?;
+    } else {
+        let instances = counted(known.len() as u64, "instance");
+        output.line(&format!("{DIM}watching {instances}{DIM:#}"))?;
     }
+    while let Some(wait) = pace.next() {
+        tokio::time::sleep(wait).await;
+        let now = snapshot(store).await?;
+        let mut news: Vec<&InstanceRecord> = now
+            .values()
+            .filter(|record| known.get(&record.instance) != Some(record))
+            .collect();
+        news.sort_by_key(|record| record.updated_at_ms);
+        for record in news {
+            changed(output, record)?;
+        }
+        known = now;
+    }
+    Ok(())
+}
+
+/// All instances, by id.
+async fn snapshot(store: &Store) -> Result<BTreeMap<InstanceId, InstanceRecord>, CliError> {
+    let records = read::records(store, &InstanceFilter::default()).await?;
+    let by_id = records.into_iter();
+    Ok(by_id
+        .map(|record| (record.instance.clone(), record))
+        .collect())
 }
 
 fn changed(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
@@ -151,12 +165,23 @@ fn changed(output: Output, record: &InstanceRecord) -> Result<(), CliError> {
     }
     let status = record.status.kind();
     let style = status_style(status);
-    let says = record.custom_status.as_deref().unwrap_or_default();
-    output.line(&format!(
-        "{}  {}  {style}{status}{style:#}  {}  {DIM}{}{DIM:#}",
+    let says = match &record.status {
+        InstanceStatus::Suspended { failure }
+        | InstanceStatus::Failed { failure }
+        | InstanceStatus::Terminated { failure } => failure.to_string(),
+        InstanceStatus::Pending | InstanceStatus::Running | InstanceStatus::Completed { .. } => {
+            let status = record.custom_status.as_ref();
+            status.map(ToString::to_string).unwrap_or_default()
+        }
+    };
+    let version = record.version.as_deref().unwrap_or("(the newest)");
+    let line = format!(
+        "{}  {}  {}  {style}{status}{style:#}  {}  {DIM}{}{DIM:#}",
         clock(record.updated_at_ms),
         harmless(&record.instance),
+        harmless(&format!("{} {version}", record.name)),
         counted(record.last_event_id.get(), "event"),
-        harmless(says)
-    ))
+        harmless(&says)
+    );
+    output.line(&line)
 }

@@ -25,16 +25,22 @@ fn ids(list: &Value) -> Vec<&str> {
 async fn instances_are_listed_and_filtered() {
     let place = Place::filled().await;
     let all = ["child-1", "fails-1", "quick-1", "rounds-1", "waits-1"];
-    assert_eq!(ids(&place.json(&["list"])), all);
+    assert_eq!(ids(&place.json(&["list", "--by-id"])), all);
     assert_eq!(
-        ids(&place.json(&["list", "--name", "waits"])),
+        ids(&place.json(&["list", "--by-id", "--name", "waits"])),
         ["child-1", "waits-1"]
     );
-    let ended = ["list", "--status", "completed,failed"];
+    let ended = ["list", "--by-id", "--status", "completed,failed"];
     assert_eq!(ids(&place.json(&ended)), ["fails-1", "quick-1", "rounds-1"]);
     assert_eq!(ids(&place.json(&["list", "--prefix", "q"])), ["quick-1"]);
     assert_eq!(ids(&place.json(&["list", "--older-than", "1d"])), [""; 0]);
-    let first = place.json(&["list", "--limit", "2"]);
+    let at = ["list", "--by-id", "--at", "1.0.0"];
+    assert_eq!(ids(&place.json(&at)), all);
+    assert_eq!(ids(&place.json(&["list", "--at", "2.0.0"])), [""; 0]);
+    let recent = ["list", "--by-id", "--newer-than", "1d"];
+    assert_eq!(ids(&place.json(&recent)), all);
+    assert_eq!(ids(&place.json(&["list", "--newer-than", "0s"])), [""; 0]);
+    let first = place.json(&["list", "--by-id", "--limit", "2"]);
     assert_eq!(
         (ids(&first), &first["next"]),
         (all[..2].to_vec(), &json!("fails-1"))
@@ -49,22 +55,64 @@ async fn instances_are_listed_and_filtered() {
     expected["failure"] = json!({
         "kind": "text", "message": "text", "details": "null", "retryable": "bool",
     });
-    let failed = place.json(&["list", "--status", "failed"]);
+    let failed = place.json(&["list", "--by-id", "--status", "failed"]);
     assert_eq!(
         shape(&failed),
-        json!({ "instances": [expected], "next": "null" })
+        json!({ "instances": [&expected], "next": "null" })
+    );
+    let failed = place.json(&["list", "--status", "failed"]);
+    let statuses = json!({ "failed": "number" });
+    assert_eq!(
+        shape(&failed),
+        json!({
+            "instances": [expected], "matching": "number", "statuses": statuses, "complete": "bool",
+        })
     );
 
-    let text = place.durable(&["list"]).done();
+    let text = place.durable(&["list", "--by-id"]).done();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 6);
     assert!(lines[0].starts_with("instance  orchestration  status     events"));
+    assert!(lines[0].ends_with("  because"), "{text}");
+    assert!(lines[2].ends_with("  no_luck: it was not to be"), "{text}");
     assert!(lines[3].starts_with("quick-1   quick 1.0.0    completed  4       "));
     assert!(!text.contains('\u{1b}'), "colours only on a terminal");
     let coloured = place.durable(&["--color", "always", "list"]).done();
     assert!(coloured.contains("\u{1b}[32m"));
     let none = place.durable(&["list", "--prefix", "none"]).done();
     assert_eq!(none, "no instances match\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn those_that_changed_last_are_listed_first_and_all_are_counted() {
+    let place = Place::filled().await;
+    place.durable(&["suspend", "child-1"]).done();
+    let listed = place.json(&["list"]);
+    assert_eq!(ids(&listed)[0], "child-1");
+    let changed: Vec<u64> = listed["instances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["updated_at_ms"].as_u64().unwrap())
+        .collect();
+    assert_eq!(changed.len(), 5);
+    assert!(changed.is_sorted_by(|one, next| one >= next), "{changed:?}");
+    assert_eq!(
+        (&listed["matching"], &listed["complete"]),
+        (&json!(5), &json!(true))
+    );
+    let statuses = json!({ "completed": 2, "failed": 1, "running": 1, "suspended": 1 });
+    assert_eq!(listed["statuses"], statuses);
+
+    let few = place.json(&["list", "--limit", "1"]);
+    assert_eq!((ids(&few), &few["matching"]), (vec!["child-1"], &json!(5)));
+    let text = place.durable(&["list", "--limit", "1"]).done();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert_eq!(
+        lines[2],
+        "5 instances: 1 running, 1 suspended, 2 completed, 1 failed; shown: the 1 that changed last"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

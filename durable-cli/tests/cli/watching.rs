@@ -38,7 +38,7 @@ async fn an_instance_is_followed_to_its_end() {
         seen[6]
     );
     assert!(
-        seen[8].contains("child-1  completed  8 events"),
+        seen[8].contains("child-1  waits 1.0.0  completed  8 events"),
         "{}",
         seen[8]
     );
@@ -58,9 +58,38 @@ async fn an_ended_instance_is_shown_once_with_all_of_its_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_instances_are_watched_for_a_while() {
+async fn what_does_not_change_is_not_shown() {
     let place = Place::filled().await;
     let text = place.durable(&["watch", "--for", "1ms"]).done();
-    assert_eq!(text.lines().count(), 5, "{text}");
-    assert!(text.contains("quick-1  completed  4 events"), "{text}");
+    assert_eq!(text, "watching 5 instances\n");
+    let json = place.durable(&["--json", "watch", "--for", "1ms"]).done();
+    assert_eq!(json, "{\"watching\":5}\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_instances_are_watched_from_now_on_in_the_order_of_their_changes() {
+    let place = Place::filled().await;
+    let file = place.file();
+    let mut watch = command(&["-s", file.to_str().unwrap(), "watch"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert_eq!(next(), "watching 5 instances");
+    // The one with the higher id changes first.
+    place.durable(&["suspend", "waits-1", "-r", "lunch"]).done();
+    let suspended = next();
+    assert!(
+        suspended.contains("  waits-1  waits 1.0.0  suspended  8 events  suspended: lunch"),
+        "{suspended}"
+    );
+    place.durable(&["suspend", "child-1", "-r", "tea"]).done();
+    let suspended = next();
+    assert!(
+        suspended.contains("  child-1  waits 1.0.0  suspended  6 events  suspended: tea"),
+        "{suspended}"
+    );
+    watch.kill().unwrap();
+    watch.wait().unwrap();
 }
