@@ -55,6 +55,39 @@ order-7 · order 1.0.0 · execution 1 · running for 10 s
 }
 
 #[test]
+fn waits_that_repeat_share_a_row() {
+    let mut history = HistoryBuilder::new("poll-1").at_ms(0).started("poll", &7);
+    for round in 0..4 {
+        // Each round has an activity of a second and a timer of as long: events 2 to 5, 6 to 9, …
+        let scheduled = 2 + 4 * round;
+        history = history
+            .activity("look", &7)
+            .later(Duration::from_secs(1))
+            .completed(scheduled, &7)
+            .timer(Duration::from_secs(1))
+            .later(Duration::from_secs(1))
+            .fired(scheduled + 2);
+    }
+    let history = history.build().unwrap();
+    let timeline = Timeline::of(&history, 8_000);
+    let expected = "\
+poll-1 · poll 1.0.0 · execution 1 · running for 8 s
+                0 ms                   5 s
+ 2 look         █████                                   1 s
+ 4 timer 1 s ×4     ──────    ──────   ──────    ────── 1 s
+ 6 look                  ██████                         1 s
+10 look                            █████                1 s
+14 look                                     ██████      1 s
+";
+    assert_eq!(plain(&timeline, 60), expected);
+    let timers = timeline
+        .to_svg()
+        .matches("class=\"timer succeeded\"")
+        .count();
+    assert_eq!(timers, 4);
+}
+
+#[test]
 fn a_history_without_events_is_drawn_too() {
     let history = History::new("order-7".into(), ExecutionId::FIRST, Vec::new());
     let timeline = Timeline::of(&history, 7);

@@ -8,12 +8,18 @@ mod scale;
 mod svg;
 mod text;
 
+use std::collections::BTreeMap;
+
 use durable_core::{CommandKind, Event, History};
 
 use crate::operation::{Operation, OperationOutcome, operations};
 use crate::time::span;
 
-/// A Gantt picture of one execution.
+/// From how many waits for the same thing on they share a row.
+const FOLDED_FROM: usize = 4;
+
+/// A Gantt picture of one execution. Waits that repeat, such as the timers of a loop, share
+/// a row.
 ///
 /// ```
 /// use durable_cli::Timeline;
@@ -61,10 +67,18 @@ struct Row {
     event_id: u64,
     label: String,
     kind: CommandKind,
+    /// One, or those of all waits that were folded into the row; never none.
+    bars: Vec<Bar>,
+    /// How the last one ended.
+    state: State,
+    note: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bar {
     begin_ms: u64,
     end_ms: u64,
     state: State,
-    note: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +111,7 @@ impl Timeline {
             title: title(history, end_ms.saturating_sub(begin_ms)),
             begin_ms,
             end_ms,
-            rows,
+            rows: folded(rows),
             marks: Vec::new(),
         }
     }
@@ -139,12 +153,54 @@ impl Row {
             event_id: operation.event_id.get(),
             label: label(operation),
             kind: operation.command.kind,
-            begin_ms: operation.begun_at_ms,
-            end_ms,
+            bars: vec![Bar {
+                begin_ms: operation.begun_at_ms,
+                end_ms,
+                state,
+            }],
             state,
             note,
         }
     }
+
+    /// Whether it waits for time or for the outside, as loops do again and again.
+    const fn is_wait(&self) -> bool {
+        matches!(
+            self.kind,
+            CommandKind::Timer | CommandKind::External | CommandKind::Promise
+        )
+    }
+}
+
+/// Folds waits that repeat into one row each, where the first of them stands.
+fn folded(rows: Vec<Row>) -> Vec<Row> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.is_wait()) {
+        *counts.entry(row.label.clone()).or_default() += 1;
+    }
+    let mut folded: Vec<Row> = Vec::new();
+    let mut first_of: BTreeMap<String, usize> = BTreeMap::new();
+    for mut row in rows {
+        let count = counts.get(&row.label).copied().unwrap_or_default();
+        if !row.is_wait() || count < FOLDED_FROM {
+            folded.push(row);
+            continue;
+        }
+        match first_of.get(&row.label) {
+            Some(first) => {
+                let first = &mut folded[*first];
+                first.bars.append(&mut row.bars);
+                first.state = row.state;
+                first.note = row.note;
+            }
+            None => {
+                first_of.insert(row.label.clone(), folded.len());
+                row.label += &format!(" ×{count}");
+                folded.push(row);
+            }
+        }
+    }
+    folded
 }
 
 fn label(operation: &Operation) -> String {

@@ -50,7 +50,7 @@ pub(super) fn draw(timeline: &Timeline) -> String {
     );
     axis(out, timeline);
     for (index, row) in timeline.rows.iter().enumerate() {
-        bar(out, timeline, row, TOP + index * ROW);
+        draw_row(out, timeline, row, TOP + index * ROW);
     }
     marks(out, timeline);
     put(out, format_args!("</svg>"));
@@ -86,9 +86,7 @@ fn axis(svg: &mut String, timeline: &Timeline) {
     }
 }
 
-fn bar(svg: &mut String, timeline: &Timeline, row: &Row, y: usize) {
-    let from = x_of(timeline, row.begin_ms);
-    let width = x_of(timeline, row.end_ms).saturating_sub(from).max(3);
+fn draw_row(svg: &mut String, timeline: &Timeline, row: &Row, y: usize) {
     let text_y = y + 16;
     put(
         svg,
@@ -104,17 +102,21 @@ fn bar(svg: &mut String, timeline: &Timeline, row: &Row, y: usize) {
             escaped(&clipped(&row.label, MOST_LABEL))
         ),
     );
-    put(
-        svg,
-        format_args!(
-            r#"<rect class="{} {}" x="{from}" y="{}" width="{width}" height="14" rx="3"><title>{}: {}</title></rect>"#,
-            kind_class(row.kind),
-            row.state.class(),
-            y + 5,
-            escaped(&row.label),
-            escaped(&row.note)
-        ),
-    );
+    for bar in &row.bars {
+        let from = x_of(timeline, bar.begin_ms);
+        let width = x_of(timeline, bar.end_ms).saturating_sub(from).max(3);
+        put(
+            svg,
+            format_args!(
+                r#"<rect class="{} {}" x="{from}" y="{}" width="{width}" height="14" rx="3"><title>{}: {}</title></rect>"#,
+                kind_class(row.kind),
+                bar.state.class(),
+                y + 5,
+                escaped(&row.label),
+                escaped(&row.note)
+            ),
+        );
+    }
     let note_x = WIDTH - NOTES + 10;
     put(
         svg,

@@ -100,32 +100,43 @@ fn axis(timeline: &Timeline, layout: &Layout) -> String {
 fn drawn(row: &Row, timeline: &Timeline, layout: &Layout) -> String {
     let (begin_ms, end_ms) = (timeline.begin_ms, timeline.end_ms);
     let at = |at_ms| place(at_ms, begin_ms, end_ms, layout.bars);
-    let from = at(row.begin_ms);
-    let to = at(row.end_ms).max(from);
-    let style = row.state.style();
     let is_marked = |cell| timeline.marks.iter().any(|mark| at(mark.at_ms) == cell);
-    let blank = |cells: std::ops::Range<usize>| -> String {
-        cells
-            .map(|cell| if is_marked(cell) { '┊' } else { ' ' })
-            .collect()
-    };
-    let bar: String = (from..=to)
-        .map(|cell| match (row.state, cell == to) {
-            (State::Open, true) => '▶',
-            (State::Failed, true) => '✗',
-            (State::GivenUp, true) => '╳',
-            _ => texture(row.kind),
-        })
+    let mut cells: Vec<(char, Style)> = (0..layout.bars)
+        .map(|cell| (if is_marked(cell) { '┊' } else { ' ' }, DIM))
         .collect();
+    for bar in &row.bars {
+        let from = at(bar.begin_ms);
+        let to = at(bar.end_ms).max(from);
+        for (cell, drawn) in cells.iter_mut().enumerate().take(to + 1).skip(from) {
+            let texture = match (bar.state, cell == to) {
+                (State::Open, true) => '▶',
+                (State::Failed, true) => '✗',
+                (State::GivenUp, true) => '╳',
+                _ => texture(row.kind),
+            };
+            *drawn = (texture, bar.state.style());
+        }
+    }
+    let style = row.state.style();
     format!(
-        "{:>id$} {} {DIM}{}{DIM:#}{style}{bar}{style:#}{DIM}{}{DIM:#} {style}{}{style:#}",
+        "{:>id$} {} {} {style}{}{style:#}",
         row.event_id,
         padded(&clipped(&row.label, layout.label), layout.label),
-        blank(0..from),
-        blank(to + 1..layout.bars),
+        styled(&cells),
         clipped(&row.note, MOST_NOTE),
         id = layout.id,
     )
+}
+
+/// The cells as text, with a style for each run of cells that have the same.
+fn styled(cells: &[(char, Style)]) -> String {
+    let runs = cells.chunk_by(|(_, one), (_, next)| one == next);
+    runs.map(|run| {
+        let style = run[0].1;
+        let text: String = run.iter().map(|(character, _)| *character).collect();
+        format!("{style}{text}{style:#}")
+    })
+    .collect()
 }
 
 const fn texture(kind: CommandKind) -> char {
