@@ -4,6 +4,9 @@
 #[doc = include_str!("../../docs/concepts.md")]
 pub mod concepts {}
 
+#[doc = include_str!("../../docs/client.md")]
+pub mod client {}
+
 #[doc = include_str!("../../docs/determinism.md")]
 pub mod determinism {}
 

@@ -13,8 +13,9 @@ impl OrchestrationContext {
     /// newest registered version.
     ///
     /// State, custom status, unread events and a requested cancellation go along.
-    /// Activities and children that are still open are cancelled. The returned value
-    /// never comes: write `return ctx.continue_as_new(&n).await`.
+    /// Activities and children that are still open are cancelled. Nothing happens before the
+    /// returned future is awaited, and its value never comes: write
+    /// `return ctx.continue_as_new(&n).await`.
     ///
     /// ```
     /// # use durable_runtime::{Failure, OrchestrationContext};
@@ -34,6 +35,7 @@ impl OrchestrationContext {
     ///
     /// A failure of kind `InvalidPayload` or `LimitExceeded` if the input does not encode or is
     /// too large, and `DeterminismViolation` if the caller is not the orchestration itself.
+    #[must_use = "the execution ends when this is awaited: `return ctx.continue_as_new(..).await`"]
     pub async fn continue_as_new<I: Serialize, O>(&self, input: &I) -> Result<O, Failure> {
         let input = self.encode_next(input)?;
         self.end_with(Ending::ContinuedAsNew {
@@ -49,6 +51,7 @@ impl OrchestrationContext {
     /// # Errors
     ///
     /// As [`continue_as_new`](Self::continue_as_new).
+    #[must_use = "the execution ends when this is awaited: `return ctx.continue_as_new_same_version(..).await`"]
     pub async fn continue_as_new_same_version<I: Serialize, O>(
         &self,
         input: &I,
