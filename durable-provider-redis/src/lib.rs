@@ -96,6 +96,7 @@ mod connection;
 mod error;
 mod group;
 mod keys;
+mod links;
 mod listener;
 mod opening;
 mod options;

@@ -69,7 +69,8 @@ pub struct RedisOptions {
     /// How long it takes at most until a change is noticed although its wake-up was lost.
     /// Default: 5 s.
     pub poll_interval: Duration,
-    /// How many connections to a plain server share the calls. Default: 2.
+    /// How many connections to a plain server share the calls. Each node has one more for its
+    /// heartbeats. Default: 2.
     pub connections: usize,
     /// How many messages of one instance one fetch gives at most. Default: 1,000.
     pub messages_per_fetch: usize,

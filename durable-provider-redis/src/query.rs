@@ -23,7 +23,7 @@ type EntryOfStream = (String, Vec<Vec<u8>>);
 
 impl Store {
     pub(crate) async fn read<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, ProviderError> {
-        let value = self.link.send(command).await;
+        let value = self.link().await?.send(command).await;
         let value = value.map_err(|error| error::of_call(&error, Effect::Reads))?;
         T::from_redis_value(value).map_err(unexpected)
     }

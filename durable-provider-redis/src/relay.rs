@@ -90,7 +90,7 @@ impl Store {
         for entry in entries {
             remove.arg(&entry.stream_id);
         }
-        let removed = self.link.send(&remove).await;
+        let removed = self.link().await?.send(&remove).await;
         removed.map_err(|error| error::of_call(&error, Effect::Writes))?;
         Ok(())
     }

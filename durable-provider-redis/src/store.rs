@@ -1,5 +1,6 @@
 //! The store: partitions, connections, and calls of scripts in them.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use durable_core::InstanceId;
@@ -12,6 +13,7 @@ use crate::connection::{Link, Nodes};
 use crate::error::{self, Effect, unexpected};
 use crate::group::Group;
 use crate::keys::{Partition, change_channel, partition_of};
+use crate::links::Links;
 use crate::options::RedisOptions;
 use crate::reply::Reply;
 use crate::script::Call;
@@ -21,7 +23,7 @@ use crate::wake::Wakeups;
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) nodes: Nodes,
-    pub(crate) link: Link,
+    links: Links,
     pub(crate) partitions: Vec<Partition>,
     /// Turns that wait, for each partition.
     pub(crate) groups: Vec<Group>,
@@ -45,7 +47,7 @@ impl Store {
         let partition = |number| Partition::new(&options.prefix, number);
         Self {
             nodes,
-            link,
+            links: Links::new(link),
             partitions: (0..partitions).map(partition).collect(),
             groups: (0..partitions).map(|_| Group::default()).collect(),
             channel: change_channel(&options.prefix),
@@ -58,6 +60,11 @@ impl Store {
     /// The partition of an instance.
     pub(crate) fn partition(&self, id: &str) -> &Partition {
         &self.partitions[partition_of(id, self.partitions.len())]
+    }
+
+    /// The connections of the runtime that calls.
+    pub(crate) async fn link(&self) -> Result<Arc<Link>, ProviderError> {
+        self.links.here(&self.nodes, &self.options).await
     }
 
     /// Calls a script. If a session is late, its holdings are freed first.
@@ -90,9 +97,12 @@ impl Store {
         let told_ms = self.time.told_to_scripts();
         let told_ms = told_ms.map(|ms| ms.to_string()).unwrap_or_default();
         let head = [told_ms.as_str(), self.channel.as_str()];
+        let link = self.link().await?;
         let sent = Instant::now();
-        let answer = match self.run(call, &call.by_hash(&head)).await {
-            Err(error) if is_unknown_script(&error) => self.run(call, &call.by_text(&head)).await,
+        let answer = match self.run(&link, call, &call.by_hash(&head)).await {
+            Err(error) if is_unknown_script(&error) => {
+                self.run(&link, call, &call.by_text(&head)).await
+            }
             answer => answer,
         };
         let (value, reached) =
@@ -112,15 +122,18 @@ impl Store {
     }
 
     /// Runs a script; says how many replicas have what it wrote, if that matters.
-    async fn run(&self, call: &Call<'_>, command: &redis::Cmd) -> Result<(Value, u32), RedisError> {
+    async fn run(
+        &self,
+        link: &Link,
+        call: &Call<'_>,
+        command: &redis::Cmd,
+    ) -> Result<(Value, u32), RedisError> {
         let replicas = self.options.wait_replicas;
         if replicas == 0 || call.script.effect == Effect::Reads {
-            return Ok((self.link.send(command).await?, 0));
+            return Ok((link.send(command).await?, 0));
         }
         let (slot, bound) = (call.partition.slot, self.options.wait_timeout);
-        self.link
-            .send_and_wait(command, slot, replicas, bound)
-            .await
+        link.send_and_wait(command, slot, replicas, bound).await
     }
 
     /// Makes the same call in all partitions at once. Those that cannot be reached are left

@@ -18,7 +18,8 @@ use crate::payload::{self, PayloadSubject};
 ///
 /// Activities are ordinary async code: they may use sockets, files and the clock. Code
 /// that blocks its thread belongs into `tokio::task::spawn_blocking`: on the thread itself
-/// it keeps the node's heartbeat from being sent, and the work is given to another node.
+/// it keeps other work of the node waiting. The node reports code that does, and keeps its
+/// session meanwhile: its heartbeats come from a thread of their own.
 ///
 /// ```
 /// use durable_runtime::{ActivityContext, Failure};

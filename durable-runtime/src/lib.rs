@@ -86,6 +86,7 @@
 //! | `durable_activities_total` | counter, by `verdict` | attempts: `completed`, `failed`, `retry`, `handed_back`, `poisoned` |
 //! | `durable_activity_seconds` | histogram | how long attempts took |
 //! | `durable_work_wait_seconds` | histogram | how long calls waited for their first attempt |
+//! | `durable_blocking_code_total` | counter, by `code` | activities and orchestrations that held their worker thread for longer than the blocking threshold |
 //! | `durable_store_errors_total` | counter | errors of the store that were waited out |
 
 mod activity;
@@ -96,6 +97,7 @@ mod dispatch;
 mod execution;
 mod handle;
 mod node;
+mod node_thread;
 mod options;
 mod payload;
 mod payload_codec;
@@ -104,6 +106,7 @@ mod registry;
 mod replay;
 mod runtime;
 mod start_error;
+mod watchdog;
 
 pub use activity::ActivityContext;
 pub use client::{Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait};

@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use durable_core::InstanceId;
 use durable_core::provider::{CommitId, Provider, SessionId};
 use pin_project_lite::pin_project;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
 use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
-use crate::execution::ContextSettings;
+use crate::execution::{ContextSettings, StopRequest};
 use crate::options::RuntimeOptions;
 use crate::payload_codec::ActiveCodec;
 use crate::registry::Registry;
+use crate::watchdog::Watchdog;
 
 /// What a node is made of; it outlives the node's sessions.
 #[derive(Clone)]
@@ -29,6 +30,8 @@ pub(crate) struct NodeParts {
     pub(crate) options: Arc<RuntimeOptions>,
     /// The node was dropped: its tasks end where they stand, as in a crash.
     pub(crate) killed: CancellationToken,
+    /// The runtime of the node's own thread; `None` where there is no such thread.
+    pub(crate) thread: Option<Handle>,
 }
 
 /// Shared by all tasks of a node during one session.
@@ -56,8 +59,12 @@ pub(crate) struct Node {
     pub(crate) ended: CancellationToken,
     /// Tasks end where they stand.
     pub(crate) killed: CancellationToken,
-    /// Told of instances whose code was woken by something that is not durable.
-    pub(crate) non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
+    /// Asks for instances to be stopped whose own turns cannot.
+    pub(crate) stop_requests: mpsc::UnboundedSender<StopRequest>,
+    /// The runtime of the node's own thread; `None` where there is no such thread.
+    thread: Option<Handle>,
+    /// Sees the polls of user code, if the node has a thread that can look.
+    pub(crate) watchdog: Option<Arc<Watchdog>>,
     /// Told when the store has more messages for a held instance.
     pub(crate) look_again: Notify,
     pub(crate) cache: Cache,
@@ -73,15 +80,16 @@ impl Node {
     pub(crate) fn new(
         parts: &NodeParts,
         session: SessionId,
-        non_durable_wakes: mpsc::UnboundedSender<InstanceId>,
+        stop_requests: mpsc::UnboundedSender<StopRequest>,
     ) -> Self {
         let options = &parts.options;
+        let watchdog = parts.thread.as_ref().map(|_| Arc::<Watchdog>::default());
         Self {
             provider: Arc::clone(&parts.provider),
             codec: parts.codec.clone(),
             registry: Arc::clone(&parts.registry),
             session,
-            settings: Arc::new(ContextSettings::of(options)),
+            settings: Arc::new(ContextSettings::of(options).watched_by(watchdog.clone())),
             turn_slots: Arc::new(Semaphore::new(slots(options.max_turns))),
             activity_slots: Arc::new(Semaphore::new(slots(options.max_activities))),
             tasks: TaskTracker::new(),
@@ -89,7 +97,9 @@ impl Node {
             session_uncertain: CancellationToken::new(),
             ended: CancellationToken::new(),
             killed: parts.killed.child_token(),
-            non_durable_wakes,
+            stop_requests,
+            thread: parts.thread.clone(),
+            watchdog,
             look_again: Notify::new(),
             cache: Cache::new(options.cached_executions),
             instance_tasks: InstanceTasks::default(),
@@ -106,6 +116,16 @@ impl Node {
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let killed = self.killed.clone().cancelled_owned();
         self.tasks.spawn(UntilKilled { killed, task });
+    }
+
+    /// As [`spawn`](Self::spawn), on the node's own thread if it has one: user code cannot
+    /// keep the task from running.
+    pub(crate) fn spawn_apart(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let Some(thread) = &self.thread else {
+            return self.spawn(task);
+        };
+        let killed = self.killed.clone().cancelled_owned();
+        self.tasks.spawn_on(UntilKilled { killed, task }, thread);
     }
 
     /// The session is over: nothing new is begun, and what runs is let go.

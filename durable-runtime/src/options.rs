@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use durable_core::{Limits, Name};
 
-/// What becomes of an instance whose code panics, violates determinism or waits
-/// for something that is not durable, or whose history is corrupt.
+/// What becomes of an instance whose code panics, violates determinism, waits for
+/// something that is not durable or never yields, or whose history is corrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FaultPolicy {
     /// It is suspended: nothing is lost, and it goes on when it is resumed after
@@ -53,6 +53,10 @@ pub struct RuntimeOptions {
     /// How long the node may send no heartbeat before other nodes claim what it holds.
     /// Default: 15 s.
     pub session_timeout: Duration,
+    /// How long a poll of an activity or an orchestration may hold its worker thread before the
+    /// node reports it; an orchestration that holds it for longer than `session_timeout` is
+    /// stopped as `fault_policy` says. Default: 1 s.
+    pub blocking_threshold: Duration,
     /// The longest interval between two polls of a dispatcher, in case a notification of
     /// the store was lost. Default: 60 s.
     pub max_poll_interval: Duration,
@@ -84,6 +88,7 @@ impl Default for RuntimeOptions {
             queues: vec![None],
             cached_executions: 10_000,
             session_timeout: Duration::from_secs(15),
+            blocking_threshold: Duration::from_secs(1),
             max_poll_interval: Duration::from_secs(60),
             max_crashes: 5,
             cancellation_grace: None,
@@ -115,6 +120,7 @@ impl RuntimeOptions {
         max_activities: usize,
         cached_executions: usize,
         session_timeout: Duration,
+        blocking_threshold: Duration,
         max_poll_interval: Duration,
         max_crashes: u32,
         fault_policy: FaultPolicy,

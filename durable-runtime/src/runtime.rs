@@ -14,10 +14,12 @@ use tokio_util::task::TaskTracker;
 use crate::client::Client;
 use crate::dispatch::{self, Backoff};
 use crate::node::{self, Node, NodeParts};
+use crate::node_thread;
 use crate::options::RuntimeOptions;
 use crate::payload_codec::{ActiveCodec, PayloadCodec};
 use crate::registry::Registry;
 use crate::start_error::StartError;
+use crate::watchdog;
 
 /// How long tasks may take to release what they hold, and how long the store may
 /// take to close a session.
@@ -103,14 +105,16 @@ impl RuntimeBuilder {
             .with_codec(codec.clone());
         options.limits = codec.plain_limits(options.limits);
         let killed = CancellationToken::new();
-        let parts = NodeParts {
+        let mut parts = NodeParts {
             provider: codec.store(provider),
             codec,
             registry: Arc::new(registry),
             options: Arc::new(options),
             killed: killed.clone(),
+            thread: None,
         };
         let first = open_session(&parts).await?;
+        parts.thread = node_thread::start(killed.clone());
         let stop = CancellationToken::new();
         let (bound, bound_receiver) = watch::channel(Duration::ZERO);
         let supervisor = Supervisor {
@@ -121,6 +125,8 @@ impl RuntimeBuilder {
         };
         let supervising = killed.clone();
         let supervisor = tokio::spawn(async move {
+            // Heartbeats end with the caller's runtime, which drops this task.
+            let _ends = supervising.clone().drop_guard();
             let _ = supervising.run_until_cancelled(supervisor.run(first)).await;
         });
         Ok(Runtime {
@@ -276,8 +282,8 @@ impl Supervisor {
 
 /// Starts the tasks of a session.
 fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
-    let (non_durable_wakes, non_durably_woken) = mpsc::unbounded_channel();
-    let node = Arc::new(Node::new(parts, session, non_durable_wakes));
+    let (stop_requests, requested_stops) = mpsc::unbounded_channel();
+    let node = Arc::new(Node::new(parts, session, stop_requests));
     if node.options.max_turns > 0 {
         node.spawn(dispatch::serve_instances(Arc::clone(&node)));
     }
@@ -287,11 +293,14 @@ fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
     }
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));
-    node.spawn(dispatch::keep_session(Arc::clone(&node)));
-    node.spawn(dispatch::serve_non_durable_wakes(
+    node.spawn(dispatch::serve_stop_requests(
         Arc::clone(&node),
-        non_durably_woken,
+        requested_stops,
     ));
+    node.spawn_apart(dispatch::keep_session(Arc::clone(&node)));
+    if let Some(watchdog) = &node.watchdog {
+        node.spawn_apart(watchdog::watch(Arc::clone(&node), Arc::clone(watchdog)));
+    }
     node
 }
 

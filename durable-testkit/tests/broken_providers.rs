@@ -65,6 +65,8 @@ faults! {
         a_session_without_heartbeats_ends,
         a_commit_of_a_dead_session_is_fenced;
     handing_out::HeartbeatsDoNotCount => heartbeats_keep_what_a_session_holds;
+    handing_out::HeartbeatsNeedTheOpener =>
+        heartbeats_are_answered_while_the_runtime_of_the_store_stands_still;
     handing_out::CountsNoCrashes => a_dead_sessions_instance_is_ready_with_the_crash_counted;
     handing_out::ClosingIsDying => a_closed_session_is_lost, a_closed_session_counts_no_crash;
     handing_out::NewestFirst => a_fetch_is_bounded_and_oldest_first;

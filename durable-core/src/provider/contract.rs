@@ -81,10 +81,16 @@ pub trait Provider: Send + Sync + 'static {
     ///   store's clock since it was opened or its last heartbeat, or until the provider
     ///   knows that its process is dead.
     /// - When it ends, everything it held is ready again at once, with its
-    ///   crash count raised by one, except what was handed back by `close_session`.
+    ///   crash count raised by one, except what was handed back by `close_session`. A session
+    ///   without heartbeats counts as a dead process: a process that lives sends them, whatever
+    ///   its user code does.
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError>;
 
     /// Keeps a session and everything that it holds.
+    ///
+    /// - It may be called on another thread and in another tokio runtime than the other
+    ///   methods, and answers while that in which the store was opened stands still: a node
+    ///   keeps its session while user code blocks its workers.
     async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError>;
 
     /// Ends a session in good order.

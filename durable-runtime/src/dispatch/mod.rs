@@ -12,7 +12,7 @@ pub(crate) use activities::{RunningActivities, serve_activities};
 pub(crate) use cancellations::serve_cancellations;
 pub(crate) use heartbeat::keep_session;
 pub(crate) use instances::{
-    Cache, InstanceTasks, Releases, serve_instances, serve_non_durable_wakes, serve_releases,
+    Cache, InstanceTasks, Releases, serve_instances, serve_releases, serve_stop_requests,
 };
 pub(crate) use missing_code::MissingCodeBackoff;
 pub(crate) use timers::serve_timers;

@@ -14,14 +14,26 @@ use durable_core::{Ending, EventId, Failure, Payload};
 use super::branch;
 use super::silence::silenced;
 use super::{ContextState, Continuation, Execution, ExecutionFault, Rest, panic_message};
+use crate::watchdog::{Polling, UserCode};
 
 impl Execution {
     /// Runs the step until it comes to rest.
     pub(crate) fn drive(&mut self) -> Result<Rest, ExecutionFault> {
+        let _polling = self.polling();
         self.waker.begin();
         let rest = self.drive_step();
         self.waker.pause();
         rest
+    }
+
+    /// Has the watchdog see that the code is polled.
+    fn polling(&self) -> Option<Polling> {
+        let watchdog = self.shared.settings.watchdog.as_ref()?;
+        let code = UserCode::Orchestration {
+            instance: self.shared.instance.clone(),
+            name: self.identity.as_ref()?.name.clone(),
+        };
+        Some(watchdog.polling(code))
     }
 
     fn drive_step(&mut self) -> Result<Rest, ExecutionFault> {
@@ -108,6 +120,7 @@ impl Execution {
 
     /// What was appended before a side effect is stored: let it execute.
     pub(crate) fn go_ahead(&mut self) -> Result<Rest, ExecutionFault> {
+        let _polling = self.polling();
         self.waker.begin();
         let waker = self.permitted.take();
         let rest = self.wake(waker).and_then(|()| self.drive_step());

@@ -10,7 +10,7 @@ use super::Misuse;
 use crate::payload_codec::PayloadCodecError;
 
 /// What code awaits or is woken by that is not durable, and what to use instead.
-pub(crate) const NOT_DURABLE: &str = "something that is not durable, such as a task of \
+pub(super) const NOT_DURABLE: &str = "something that is not durable, such as a task of \
      `tokio::spawn`, `tokio::time::sleep`, a socket or a channel to the outside: use the context's \
      futures (`join_all` and `select!` run them side by side without a task), or `run` for a short \
      side effect";

@@ -12,6 +12,7 @@ mod live;
 mod operation;
 mod shared;
 mod silence;
+mod stop_request;
 mod waker;
 
 use std::ops::Range;
@@ -31,11 +32,12 @@ use crate::registry::{CodeFuture, Registry};
 use drive::Tracing;
 
 pub(crate) use branch::{BranchSegment, within};
-pub(crate) use fault::{ExecutionFault, NOT_DURABLE};
+pub(crate) use fault::ExecutionFault;
 pub(crate) use live::LiveExecution;
 pub(crate) use operation::DurableOperation;
 pub use shared::Misuse;
 pub(crate) use shared::{ContextSettings, Shared};
+pub(crate) use stop_request::{StopCause, StopRequest};
 pub(crate) use waker::{Executing, RootWaker};
 
 use shared::ContextState;
@@ -100,10 +102,10 @@ impl Execution {
         execution_id: ExecutionId,
         registry: Arc<Registry>,
         settings: Arc<ContextSettings>,
-        non_durable_wakes: Option<UnboundedSender<InstanceId>>,
+        stop_requests: Option<UnboundedSender<StopRequest>>,
     ) -> Self {
         let cursor = Cursor::new(instance.clone(), execution_id);
-        let waker = Arc::new(RootWaker::new(instance, non_durable_wakes));
+        let waker = Arc::new(RootWaker::new(instance, stop_requests));
         Self {
             shared: Arc::new(Shared::new(cursor, settings, Arc::clone(&waker))),
             registry,

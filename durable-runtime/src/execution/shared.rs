@@ -15,13 +15,16 @@ use super::futures::DurableFutures;
 use super::waker::RootWaker;
 use crate::options::RuntimeOptions;
 use crate::random::SeededRandom;
+use crate::watchdog::Watchdog;
 
-/// Settings that change what an orchestration does.
+/// What all executions of a node share.
 #[derive(Debug, Clone)]
 pub(crate) struct ContextSettings {
     pub(crate) limits: Limits,
     /// From how many events on it is time to continue as new.
     pub(crate) continue_as_new_after: u64,
+    /// Sees the polls of the code.
+    pub(crate) watchdog: Option<Arc<Watchdog>>,
 }
 
 impl ContextSettings {
@@ -29,7 +32,12 @@ impl ContextSettings {
         Self {
             limits: options.limits,
             continue_as_new_after: options.continue_as_new_after,
+            watchdog: None,
         }
+    }
+
+    pub(crate) fn watched_by(self, watchdog: Option<Arc<Watchdog>>) -> Self {
+        Self { watchdog, ..self }
     }
 }
 

@@ -13,6 +13,8 @@ use durable_core::InstanceId;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::stop_request::{StopCause, StopRequest};
+
 /// Wakes the root future of one execution.
 #[derive(Debug)]
 pub(crate) struct RootWaker {
@@ -21,7 +23,7 @@ pub(crate) struct RootWaker {
     /// Told when the executing side effect wakes the root.
     run_progress: Notify,
     /// Told when something that is not durable wakes the root.
-    non_durable_wakes: Option<UnboundedSender<InstanceId>>,
+    stop_requests: Option<UnboundedSender<StopRequest>>,
 }
 
 #[derive(Debug, Default)]
@@ -50,13 +52,13 @@ struct RunNumber(u64);
 impl RootWaker {
     pub(crate) fn new(
         instance: InstanceId,
-        non_durable_wakes: Option<UnboundedSender<InstanceId>>,
+        stop_requests: Option<UnboundedSender<StopRequest>>,
     ) -> Self {
         Self {
             instance,
             state: Mutex::default(),
             run_progress: Notify::new(),
-            non_durable_wakes,
+            stop_requests,
         }
     }
 
@@ -124,9 +126,13 @@ impl RootWaker {
         }
         state.non_durable = true;
         drop(state);
-        if let Some(non_durable_wakes) = &self.non_durable_wakes {
+        if let Some(stop_requests) = &self.stop_requests {
+            let request = StopRequest {
+                instance: self.instance.clone(),
+                cause: StopCause::NonDurableWake,
+            };
             // The receiver is gone when the node has shut down.
-            let _ = non_durable_wakes.send(self.instance.clone());
+            let _ = stop_requests.send(request);
         }
     }
 

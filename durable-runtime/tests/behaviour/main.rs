@@ -5,6 +5,7 @@ mod activities;
 mod activity_cancellation;
 mod activity_placement;
 mod activity_timeouts;
+mod blocking;
 mod cancelling;
 mod children;
 mod client;

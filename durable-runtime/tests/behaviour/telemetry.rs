@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
@@ -84,6 +85,7 @@ impl Recorder for Metrics {
 #[derive(Clone, Default)]
 pub(crate) struct Spans {
     seen: Arc<Mutex<Vec<Seen>>>,
+    changed: Arc<Condvar>,
     next: Arc<AtomicU64>,
 }
 
@@ -125,6 +127,19 @@ impl Spans {
             .filter(|seen| seen.name == name)
             .cloned()
             .collect()
+    }
+}
+
+impl Spans {
+    /// Blocks until so many spans or events of this name were seen, and gives them.
+    pub(crate) fn wait_for(&self, name: &str, count: usize) -> Vec<Seen> {
+        let seen = self.seen.lock().unwrap();
+        let is_meant = |seen: &&Seen| seen.name == name;
+        let waits = |seen: &mut Vec<Seen>| seen.iter().filter(is_meant).count() < count;
+        let bound = Duration::from_secs(60);
+        let (seen, timeout) = self.changed.wait_timeout_while(seen, bound, waits).unwrap();
+        assert!(!timeout.timed_out(), "only {seen:#?} were seen");
+        seen.iter().filter(is_meant).cloned().collect()
     }
 }
 
@@ -174,6 +189,7 @@ impl tracing::Subscriber for Spans {
         let mut seen = Seen::default();
         event.record(&mut Fields(&mut seen));
         self.seen.lock().unwrap().push(seen);
+        self.changed.notify_all();
     }
 
     fn enter(&self, _: &Id) {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 use durable_core::provider::{
     Clock, FiredTimers, IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message,
     OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SendOutcome,
-    SessionOptions, StartOutcome, WorkKey,
+    SessionId, SessionOptions, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
@@ -54,6 +54,18 @@ impl Env {
     pub(super) async fn fresh(&self) -> Self {
         let stores = Arc::clone(&self.stores);
         Self::open(stores, self.time.clock, self.limits, self.wait_timeout).await
+    }
+
+    /// Opens another handle, and a session on it, in the runtime that awaits this.
+    pub(super) fn session_on_another_handle(
+        &self,
+    ) -> impl Future<Output = (Arc<dyn Provider>, Result<SessionId, ProviderError>)> + use<> {
+        let (store, clock) = (self.store.clone(), self.time.given());
+        async move {
+            let provider = store.open(clock).await;
+            let session = provider.open_session(SessionOptions::default()).await;
+            (provider, session)
+        }
     }
 
     /// The process dies: the provider is dropped as it is, and the store opened

@@ -9,6 +9,8 @@ use durable_core::provider::{
     SessionId, SessionOptions, TurnCommit,
 };
 
+use tokio::runtime::Handle;
+
 use super::{fault, locked};
 
 fault! {
@@ -86,6 +88,31 @@ fault! {
     ) -> Result<(), ProviderError> {
         // A fetch of nothing knows whether the session lives, and keeps nothing.
         self.store.fetch_instances(session, 0).await.map(drop)
+    }
+}
+
+fault! {
+    /// Sends heartbeats in a task of the runtime in which the session was opened.
+    HeartbeatsNeedTheOpener { opener: Option<Handle> }
+    async fn open_session(
+        &self,
+        options: SessionOptions,
+    ) -> Result<SessionId, ProviderError> {
+        *locked(&self.opener) = Some(Handle::current());
+        self.store.open_session(options).await
+    }
+
+    async fn heartbeat(
+        &self,
+        session: SessionId,
+    ) -> Result<(), ProviderError> {
+        let opener = locked(&self.opener).clone();
+        let Some(opener) = opener else {
+            return Err(ProviderError::SessionLost { session });
+        };
+        let store = self.store.clone();
+        let heartbeat = opener.spawn(async move { store.heartbeat(session).await });
+        heartbeat.await.unwrap_or(Err(ProviderError::SessionLost { session }))
     }
 }
 

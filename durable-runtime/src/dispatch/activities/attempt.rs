@@ -19,6 +19,7 @@ use crate::node::Node;
 use crate::payload;
 use crate::payload_codec::PayloadCodecError;
 use crate::registry::CodeFuture;
+use crate::watchdog::{Polling, UserCode};
 
 /// Runs one attempt; what becomes of the work item.
 pub(super) async fn attempt(
@@ -56,7 +57,11 @@ pub(super) async fn attempt(
         provider: Arc::clone(&node.provider),
         limits: node.options.limits,
     });
-    let work = CatchPanic(Some(code(context, input)));
+    let work = CatchPanic {
+        code: Some(code(context, input)),
+        node,
+        claimed,
+    };
     let limit = retry::attempt_limit(&claimed.item, now_ms);
     let result = tokio::select! {
         biased;
@@ -128,14 +133,19 @@ async fn sleep_or_never(limit: Option<Duration>) {
 }
 
 /// Turns a panic of the code into a failure, also one that comes when the code is
-/// dropped.
-struct CatchPanic(Option<CodeFuture>);
+/// dropped. The watchdog sees its polls.
+struct CatchPanic<'a> {
+    code: Option<CodeFuture>,
+    node: &'a Node,
+    claimed: &'a ClaimedWork,
+}
 
-impl Future for CatchPanic {
+impl Future for CatchPanic<'_> {
     type Output = Result<Payload, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(code) = self.0.as_mut() else {
+        let _polling = self.polling();
+        let Some(code) = self.code.as_mut() else {
             return Poll::Pending;
         };
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| code.as_mut().poll(cx)));
@@ -151,15 +161,24 @@ impl Future for CatchPanic {
     }
 }
 
-impl CatchPanic {
+impl CatchPanic<'_> {
+    fn polling(&self) -> Option<Polling> {
+        let watchdog = self.node.watchdog.as_ref()?;
+        let code = UserCode::Activity {
+            key: self.claimed.lease.key.clone(),
+            name: self.claimed.item.name.clone(),
+        };
+        Some(watchdog.polling(code))
+    }
+
     fn drop_code(&mut self) -> Result<(), Failure> {
-        let code = self.0.take();
+        let code = self.code.take();
         std::panic::catch_unwind(AssertUnwindSafe(|| drop(code)))
             .map_err(|panic| panicked(panic.as_ref()))
     }
 }
 
-impl Drop for CatchPanic {
+impl Drop for CatchPanic<'_> {
     fn drop(&mut self) {
         if let Err(failure) = self.drop_code() {
             tracing::error!(%failure, "an activity panicked while it was dropped");

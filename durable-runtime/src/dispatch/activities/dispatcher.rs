@@ -85,13 +85,13 @@ pub(in crate::dispatch) fn begin(
 }
 
 async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationToken) {
-    let lease = claimed.lease.clone();
+    let key = &claimed.lease.key;
     let span = tracing::info_span!(
         "activity",
         name = %claimed.item.name,
-        instance = %lease.key.instance,
-        execution = %lease.key.execution_id,
-        event = %lease.key.event_id,
+        instance = %key.instance,
+        execution = %key.execution_id,
+        event = %key.event_id,
         command = %claimed.item.command(),
         attempt = claimed.attempt,
     );
@@ -100,6 +100,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
     let result = attempt(node, &claimed, cancellation).instrument(span).await;
     metrics::counter!("durable_activities_total", "verdict" => retry::label(&result)).increment(1);
     metrics::histogram!("durable_activity_seconds").record(began.elapsed());
+    let lease = claimed.lease;
     if let WorkResult::Finished(result) = result {
         return finish(node, lease, result).await;
     }

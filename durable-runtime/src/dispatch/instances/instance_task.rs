@@ -9,6 +9,7 @@
 //! result that travelled in memory is committed or put into the inbox.
 
 use std::collections::{HashSet, VecDeque};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -128,25 +129,27 @@ impl InstanceTask {
             self.stop(stop, self.new_batch()).await;
             return None;
         }
-        let (live, rest) = self.load(ready).await?;
-        self.turns(live, rest).await
+        let (live, rest, slot) = self.load(ready).await?;
+        self.turns(live, rest, slot).await
     }
 
-    /// Brings the execution into memory. Storage errors are waited out; anything
-    /// else that stands in the way stops the instance.
-    async fn load(&mut self, ready: &ReadyInstance) -> Option<(Box<LiveExecution>, Rest)> {
+    /// Brings the execution into memory, with a slot for its first turn. Storage errors are
+    /// waited out; anything else that stands in the way stops the instance.
+    async fn load(
+        &mut self,
+        ready: &ReadyInstance,
+    ) -> Option<(Box<LiveExecution>, Rest, OwnedSemaphorePermit)> {
         let mut backoff = Backoff::default();
         loop {
             let slot = self.turn_slot().await?;
-            let loaded = load::load(&self.node, ready).await;
-            drop(slot);
-            match loaded {
-                Ok(Loaded::Live(live, rest)) => return Some((live, rest)),
+            match load::load(&self.node, ready).await {
+                Ok(Loaded::Live(live, rest)) => return Some((live, rest, slot)),
                 Ok(Loaded::Ended(record)) => {
                     self.dismiss(&record).await;
                     return None;
                 }
                 Err(ExecutionFault::Provider(error)) if wait::is_passing(&error) => {
+                    drop(slot);
                     wait::out_error(&self.node, &mut backoff, &error).await;
                 }
                 Err(fault) => {
@@ -161,9 +164,9 @@ impl InstanceTask {
         &mut self,
         mut live: Box<LiveExecution>,
         mut rest: Rest,
+        mut slot: OwnedSemaphorePermit,
     ) -> Option<Box<LiveExecution>> {
         loop {
-            let slot = self.turn_slot().await?;
             let span = tracing::info_span!(
                 "turn",
                 instance = %self.lease.instance,
@@ -185,6 +188,7 @@ impl InstanceTask {
             if self.lease_state == LeaseState::Released || !self.next_incoming().await? {
                 return Some(live).filter(|live| !live.execution.has_ended());
             }
+            slot = self.turn_slot().await?;
         }
     }
 
@@ -244,22 +248,33 @@ impl InstanceTask {
 
     /// Waits until something comes in; no if there is nothing to wait for, or the
     /// node drains.
+    ///
+    /// Before it says yes it has yielded: see [`yield_to_woken`].
     async fn next_incoming(&mut self) -> Option<bool> {
+        let mut has_yielded = false;
         loop {
             if self.node.draining.is_cancelled() {
                 return Some(false);
             }
             if !self.has_nothing_incoming() {
+                if !has_yielded {
+                    yield_to_woken().await;
+                }
                 return Some(true);
             }
             if self.local_work.is_empty() {
                 return Some(false);
             }
+            let received = poll_fn(|cx| {
+                let polled = self.channel.poll_recv(cx);
+                has_yielded |= polled.is_pending();
+                polled
+            });
             let incoming = tokio::select! {
                 biased;
                 () = self.node.ended.cancelled() => return None,
                 () = self.node.draining.cancelled() => return Some(false),
-                incoming = self.channel.recv() => incoming?,
+                incoming = received => incoming?,
             };
             self.take_incoming(*incoming);
         }
@@ -334,6 +349,13 @@ impl InstanceTask {
             });
         join_all(settling).await;
     }
+}
+
+/// Lets a task run that this one has woken. To be called between whatever may wake a task (a
+/// commit, the end of a turn) and user code: a worker thread of tokio keeps the task that was
+/// woken last to itself, so code that never yields would hold that task up for ever.
+pub(super) async fn yield_to_woken() {
+    tokio::task::yield_now().await;
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ pub(super) fn new_live(
         execution_id,
         node.registry.clone(),
         node.settings.clone(),
-        Some(node.non_durable_wakes.clone()),
+        Some(node.stop_requests.clone()),
     ))
 }
 

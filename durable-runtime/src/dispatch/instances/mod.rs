@@ -13,7 +13,7 @@
 //! | `load.rs`, `cache.rs` | brings an execution into memory, and keeps it there |
 //! | `verify.rs` | replays what was committed |
 //! | `releases.rs` | gives leases back |
-//! | `non_durable_wake.rs` | stops instances that something non-durable woke |
+//! | `stop_requests.rs` | stops instances whose own turns cannot |
 
 mod cache;
 mod commit;
@@ -23,9 +23,9 @@ mod instance_task;
 mod instance_tasks;
 mod interpret;
 mod load;
-mod non_durable_wake;
 mod releases;
 mod stop;
+mod stop_requests;
 mod turn;
 mod verify;
 
@@ -33,5 +33,5 @@ pub(crate) use cache::Cache;
 pub(crate) use dispatcher::serve_instances;
 pub(crate) use incoming::{Incoming, LocalResult};
 pub(crate) use instance_tasks::InstanceTasks;
-pub(crate) use non_durable_wake::serve_non_durable_wakes;
 pub(crate) use releases::{Releases, serve_releases};
+pub(crate) use stop_requests::serve_stop_requests;

@@ -12,7 +12,7 @@ use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, 
 use super::commit::{NotCommitted, commit};
 use super::instance_task::{InstanceTask, LeaseState, Lost};
 use super::turn::{Batch, dropped};
-use super::{load, non_durable_wake};
+use super::{load, stop_requests};
 use crate::dispatch::missing_code::BackoffKey;
 use crate::execution::{ExecutionFault, LiveExecution};
 use crate::options::FaultPolicy;
@@ -142,7 +142,7 @@ impl InstanceTask {
                     self.node.running.cancel_all_of(&self.lease.instance);
                 }
                 if is_suspended {
-                    non_durable_wake::resume_to_end(&self.node, &self.lease.instance).await;
+                    stop_requests::resume_to_end(&self.node, &self.lease.instance).await;
                 }
             }
             // The next holder of the lease decides.
@@ -242,7 +242,7 @@ impl InstanceTask {
     /// Suspends the instance, with or without its lease. One that has ended stays
     /// ended; the log has the reason.
     async fn suspend(&self, reason: Failure) {
-        non_durable_wake::suspend(&self.node, &self.lease.instance, &reason).await;
+        stop_requests::suspend(&self.node, &self.lease.instance, &reason).await;
     }
 }
 

@@ -2,18 +2,26 @@
 //! what it held is free and it can do no harm.
 
 use std::collections::BTreeSet;
+use std::sync::mpsc;
+use std::thread;
 
 use durable_core::provider::{CommitOutcome, ProviderError, WakeSeq, WakeTopic};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
-use super::super::failure::{CheckResult, ensure, ensure_eq};
+use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
     check!(OneOwner, session_ids_are_never_used_again),
     check!(OneOwner, heartbeats_keep_what_a_session_holds),
     check!(OneOwner, a_session_without_heartbeats_ends),
+    check!(
+        OneOwner,
+        heartbeats_are_answered_while_the_runtime_of_the_store_stands_still
+    ),
     check!(OneOwner, a_closed_session_is_lost),
     check!(OneOwner, closing_a_session_twice_succeeds),
     check!(OneOwner, a_commit_of_a_dead_session_is_fenced),
@@ -67,6 +75,32 @@ async fn a_session_without_heartbeats_ends(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     env.time.pass_short().await;
     node.is_lost().await
+}
+
+async fn heartbeats_are_answered_while_the_runtime_of_the_store_stands_still(
+    env: Env,
+) -> CheckResult {
+    let (opened, is_opened) = oneshot::channel();
+    let (_until_dropped, is_dropped) = mpsc::channel::<()>();
+    let opening = env.session_on_another_handle();
+    thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        runtime.map(|runtime| {
+            runtime.block_on(async {
+                // The check may have given up.
+                let _ = opened.send(opening.await);
+                let _ = is_dropped.recv();
+            });
+        })
+    });
+    let opened = env.within_timeout("a store in another runtime", is_opened);
+    let Ok((provider, session)) = opened.await? else {
+        let what = "a store in another runtime";
+        return Err(CheckFailure::new(what, "it is opened", "a panic"));
+    };
+    let heartbeat = provider.heartbeat(session?);
+    let answer = env.within_timeout("the answer to a heartbeat", heartbeat);
+    Ok(answer.await??)
 }
 
 async fn a_closed_session_is_lost(env: Env) -> CheckResult {

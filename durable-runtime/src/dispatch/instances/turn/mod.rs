@@ -17,7 +17,7 @@ use durable_core::{Delivery, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
-use super::instance_task::{InstanceTask, LeaseState, Lost};
+use super::instance_task::{InstanceTask, LeaseState, Lost, yield_to_woken};
 use super::interpret::{Meaning, PassedDeadline, interpret};
 use super::stop::Stop;
 use super::{Incoming, load};
@@ -176,7 +176,7 @@ impl InstanceTask {
             return Ok(());
         }
         self.commit(batch, Keep::Always).await?;
-        tokio::task::consume_budget().await;
+        yield_to_woken().await;
         if self.node.ended.is_cancelled() || self.is_to_end() {
             return Err(Lost);
         }

@@ -1,37 +1,34 @@
-//! Stops instances whose code was woken by something that is not durable.
+//! Stops instances whose own turns cannot: their code was woken by something that is not
+//! durable, or does not return from a poll.
 
 use std::sync::Arc;
 
 use durable_core::provider::{Message, MessageBody, OutgoingMessage, ProviderError};
-use durable_core::{Failure, FailureKind, InstanceId, MessageId};
+use durable_core::{Failure, InstanceId, MessageId};
 use tokio::sync::mpsc;
 
 use super::{load, stop};
 use crate::dispatch::wait::{self, Backoff};
-use crate::execution::NOT_DURABLE;
+use crate::execution::StopRequest;
 use crate::node::Node;
 use crate::options::FaultPolicy;
 
-/// Stops what is reported until the session ends.
-pub(crate) async fn serve_non_durable_wakes(
+/// Stops what is to be stopped until the session ends.
+pub(crate) async fn serve_stop_requests(
     node: Arc<Node>,
-    mut non_durable_wakes: mpsc::UnboundedReceiver<InstanceId>,
+    mut stop_requests: mpsc::UnboundedReceiver<StopRequest>,
 ) {
     loop {
-        let instance = tokio::select! {
+        let StopRequest { instance, cause } = tokio::select! {
             biased;
             () = node.ended.cancelled() => return,
-            instance = non_durable_wakes.recv() => match instance {
-                Some(instance) => instance,
+            request = stop_requests.recv() => match request {
+                Some(request) => request,
                 None => return,
             },
         };
         drop(node.cache.take(&instance));
-        let failure = Failure::new(
-            FailureKind::DeterminismViolation,
-            format!("the orchestration was woken by {NOT_DURABLE}"),
-        )
-        .not_retryable();
+        let failure = cause.to_failure();
         tracing::error!(%instance, reason = %failure, "an instance cannot go on");
         stop::count(&failure);
         match node.options.fault_policy {
@@ -72,7 +69,7 @@ pub(super) async fn resume_to_end(node: &Node, instance: &InstanceId) {
 /// Terminates an instance, also one that another node holds.
 async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
     let message = Message {
-        message_id: MessageId::from(format!("{instance}/non-durable-wait")),
+        message_id: MessageId::from(format!("{instance}/stop-request")),
         body: MessageBody::Terminate {
             failure: failure.clone(),
         },
