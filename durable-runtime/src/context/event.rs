@@ -61,7 +61,8 @@ impl OrchestrationContext {
         }
     }
 
-    /// Raises an event for another instance. Nothing happens if there is none.
+    /// Raises an event for another instance. If there is none, or it has ended, the event is
+    /// dropped and the sender is not told: where that matters, have the receiver answer.
     ///
     /// ```
     /// # use durable_runtime::{EventName, Failure, OrchestrationContext};

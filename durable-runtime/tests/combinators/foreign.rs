@@ -116,7 +116,7 @@ async fn a_durable_future_in_a_spawned_task() {
         task.await.unwrap()
     })
     .await;
-    assert_says(&awaited, "not durable");
+    assert_says(&awaited, "not durable, such as a task of `tokio::spawn`");
     // No code awaits it, and the orchestration has a month to sleep.
     let forgotten = suspended(async |ctx: OrchestrationContext, _| {
         let context = ctx.clone();
