@@ -1,13 +1,16 @@
 //! Waiting for the end of an instance: what stops it is told at once, with the reason.
 
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
+use durable_core::provider::ProviderError;
 use durable_runtime::{
     ClientError, EventName, Failure, FailureKind, InstanceHandle, Orchestration,
-    OrchestrationContext, Registry,
+    OrchestrationContext, Registry, Runtime, StartError,
 };
 
+use crate::faulty::Fault;
 use crate::world::{World, settle, stop};
 
 /// Waits for `GO` and does what it says.
@@ -200,4 +203,33 @@ async fn the_suspended_children_of_an_instance_are_found_at_any_depth() {
     assert_eq!(grandparent.suspended_children().await.unwrap(), []);
     settle().await;
     stop(node).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_a_store_that_is_gone_gets_its_error_and_does_not_wait() {
+    let world = World::new();
+    let store = world.counted();
+    let client = world.client_on(Arc::new(store.clone()));
+    let started = client.start(FLOW, "f", &()).await.unwrap();
+    let found = client.instance(FLOW, "f");
+    store.follow(|_, _| Fault::Unavailable);
+    let gone = |result: Result<u32, ClientError>| {
+        let error = result.unwrap_err();
+        let is_told = matches!(
+            error,
+            ClientError::Provider(ProviderError::Unavailable { .. })
+        );
+        assert!(is_told, "{error}");
+    };
+    gone(started.wait().await);
+    gone(found.wait().through_suspension().await);
+    gone(found.raise(GO, &Step::Panic).await.map(|()| 0));
+    let another = client.start(FLOW, "g", &()).await;
+    gone(another.map(|_| 0));
+    let node = Runtime::builder(store, registry()).start().await;
+    assert!(matches!(
+        node,
+        Err(StartError::Provider(ProviderError::Unavailable { .. }))
+    ));
+    assert_eq!(world.elapsed(), Duration::ZERO);
 }
