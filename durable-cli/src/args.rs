@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Remove ended instances with everything that belongs to them
     Purge(Purge),
+    /// Remove past executions of instances that continued as new
+    Prune(Prune),
     /// List dead letters: activities that took their workers down too often
     Poisoned,
     /// Check the whole store: every record, every history
@@ -295,6 +297,24 @@ pub(crate) struct Purge {
     #[arg(long)]
     pub(crate) all: bool,
     /// Only show how many instances would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    /// Of all instances; required without a filter
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How many executions of each instance stay, the current one among them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) keep: usize,
+    /// Only executions that ended so long ago
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) ended_for: Option<Duration>,
+    /// Only show how many executions would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -58,6 +58,8 @@ pub(crate) enum CliError {
     NeedsDirectory { instances: usize },
     /// A purge without a filter and without `--all`.
     PurgeNeedsFilter,
+    /// A prune without a filter and without `--all`.
+    PruneNeedsFilter,
     /// The check found damage.
     Unsound { findings: usize },
     /// The command failed for some of the instances; each failure was reported.
@@ -90,6 +92,7 @@ impl CliError {
             Self::CannotImport { .. } => "cannot_import",
             Self::NeedsDirectory { .. } => "needs_directory",
             Self::PurgeNeedsFilter => "purge_needs_filter",
+            Self::PruneNeedsFilter => "prune_needs_filter",
             Self::Unsound { .. } => "unsound",
             Self::SomeFailed { .. } => "some_failed",
             Self::WhichInstances { .. } => "which_instances",
@@ -127,6 +130,9 @@ impl CliError {
             Self::NeedsDirectory { .. } => "name one with `--out directory`".into(),
             Self::PurgeNeedsFilter => {
                 "give a filter, for example `--older-than 30d`, or `--all`".into()
+            }
+            Self::PruneNeedsFilter => {
+                "give a filter, for example `--name poller`, or `--all`".into()
             }
             Self::Unsound { .. } => {
                 "suspend what is named above, and restore it from a backup".into()
@@ -222,6 +228,9 @@ impl fmt::Display for CliError {
                 )
             }
             Self::PurgeNeedsFilter => f.write_str("this would remove all ended instances"),
+            Self::PruneNeedsFilter => {
+                f.write_str("this would remove past executions of all instances")
+            }
             Self::Unsound { findings } => write!(f, "the store is damaged in {findings} places"),
             Self::SomeFailed { failed, of } => write!(f, "{failed} of {of} were refused"),
             Self::WhichInstances { are_named: true } => {

@@ -101,6 +101,7 @@ mod listener;
 mod opening;
 mod options;
 mod provider;
+mod prune;
 mod purge;
 mod query;
 mod record;

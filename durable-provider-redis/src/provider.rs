@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
-    TurnCommit, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
+    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -271,6 +272,10 @@ impl Provider for RedisProvider {
 
     /// What was published is heard at once; what was not is found within
     /// [`RedisOptions::poll_interval`].
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        self.store().prune(prune).await
+    }
+
     async fn wait(
         &self,
         session: Option<SessionId>,

@@ -237,6 +237,37 @@ impl Store {
         Ok(Some(PoisonedWork::new(item, failure)))
     }
 
+    /// When the last entry of an execution was recorded; 0 if it has none.
+    pub(crate) async fn last_recorded_ms(
+        &self,
+        id: &InstanceId,
+        execution_id: ExecutionId,
+    ) -> Result<u64, ProviderError> {
+        let mut command = redis::cmd("XREVRANGE");
+        command.arg(self.partition(id).history(id, execution_id));
+        command.arg("+").arg("-").arg("COUNT").arg(1);
+        let entries: Vec<EntryOfStream> = self.read(&command).await?;
+        let Some((stream_id, fields)) = entries.first() else {
+            return Ok(0);
+        };
+        let last = event_id_of(stream_id)?;
+        let entry = stored_entry(id, execution_id, last, stream_id, fields)?;
+        Ok(entry.recorded_at_ms)
+    }
+
+    /// The first execution of an instance that has work which is not settled.
+    pub(crate) async fn first_execution_with_work(
+        &self,
+        id: &InstanceId,
+    ) -> Result<Option<u64>, ProviderError> {
+        let mut command = redis::cmd("HKEYS");
+        command.arg(self.partition(id).instance(id));
+        let fields: Vec<String> = self.read(&command).await?;
+        let work = fields.iter().filter_map(|field| field.strip_prefix("w:"));
+        let executions = work.filter_map(|source| source.split(':').next()?.parse().ok());
+        Ok(executions.min())
+    }
+
     /// The tail of an execution, if it is the current one.
     async fn tail(
         &self,

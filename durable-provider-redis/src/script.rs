@@ -70,6 +70,7 @@ scripts! {
     SEND "send" Writes "";
     SUSPEND "suspend" Writes "";
     PURGE "purge" Writes " flags=allow-oom";
+    PRUNE "prune" Writes " flags=allow-oom";
     DELIVER "deliver" Writes "";
 }
 

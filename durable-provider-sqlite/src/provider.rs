@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
     IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
-    TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
+    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease,
+    WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -20,7 +21,7 @@ use crate::query;
 use crate::statistics::Statistics;
 use crate::turn::{PreparedMessage, PreparedSettlement, PreparedStart, PreparedTurn, Returned};
 
-/// How many instances one transaction removes.
+/// How many instances, or executions, one transaction removes.
 const PURGED_PER_TRANSACTION: usize = 32;
 /// How many free pages a purge gives back to the file system at most.
 const VACUUMED_PAGES_PER_PURGE: u32 = 1_024;
@@ -368,6 +369,29 @@ impl Provider for SqliteProvider {
             report.instances += step.await?;
         }
         if report.instances > 0 {
+            self.vacuum(VACUUMED_PAGES_PER_PURGE).await?;
+        }
+        Ok(report)
+    }
+
+    /// Looks for what to remove on a reader, and removes it in small transactions, as
+    /// [`purge`](Provider::purge) does.
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        // It ends late sessions also when there is nothing to remove.
+        self.backend.write(|_| Ok(())).await?;
+        let prune = prune.clone();
+        let (old, has_more) = self
+            .backend
+            .read(move |connection| query::old_executions(connection, &prune))
+            .await?;
+        let mut report = PruneReport::default();
+        report.has_more = has_more;
+        for together in old.chunks(PURGED_PER_TRANSACTION) {
+            let together = together.to_vec();
+            let step = self.backend.write(move |store| store.prune(&together));
+            report.executions += step.await?;
+        }
+        if report.executions > 0 {
             self.vacuum(VACUUMED_PAGES_PER_PURGE).await?;
         }
         Ok(report)

@@ -2,8 +2,8 @@
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, SourceEvent,
-    StatusKind, WorkKey,
+    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest,
+    SourceEvent, StatusKind, WorkKey,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
@@ -16,6 +16,7 @@ use crate::codec::{
 use crate::error::Step;
 use crate::number::{int, limit, uint};
 use crate::sql;
+use crate::store::OldExecution;
 
 pub(crate) fn instance(connection: &Connection, id: &InstanceId) -> Step<Option<InstanceRecord>> {
     let mut statement = connection.prepare_cached(sql::RECORD_READ)?;
@@ -74,6 +75,77 @@ pub(crate) fn ended(
     Ok((ids, has_more))
 }
 
+/// The past executions that are to go, at most as many as are asked for, and whether there
+/// are more.
+pub(crate) fn old_executions(
+    connection: &Connection,
+    prune: &PruneRequest,
+) -> Step<(Vec<OldExecution>, bool)> {
+    let mut old = Vec::new();
+    let filter = &prune.filter;
+    let name = filter.name.as_ref().map(Name::as_str);
+    let before_ms = filter.updated_before_ms.map_or(i64::MAX, int);
+    let mut statement = connection.prepare_cached(sql::PAST_EXECUTIONS)?;
+    let keep = limit(prune.keep.max(1));
+    let mask = status_mask(&filter.statuses);
+    let mut rows = statement.query(params![0, keep, name, mask, before_ms])?;
+    // One that must stay keeps all after it.
+    let mut skipped = None;
+    while let Some(row) = rows.next()? {
+        let (key, id): (i64, String) = (row.get(0)?, row.get(1)?);
+        let is_meant = filter
+            .id_prefix
+            .as_deref()
+            .is_none_or(|prefix| id.starts_with(prefix));
+        if !is_meant || skipped == Some(key) {
+            continue;
+        }
+        let (execution, tail, work): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        let execution_id = ExecutionId::new(uint(execution));
+        let instance = InstanceId::from(id);
+        if work > 0 || !has_ended_before(connection, prune, &instance, execution_id, tail)? {
+            skipped = Some(key);
+            continue;
+        }
+        if old.len() >= prune.max {
+            return Ok((old, true));
+        }
+        old.push(OldExecution {
+            instance,
+            execution_id,
+        });
+    }
+    Ok((old, false))
+}
+
+/// Whether a past execution ended long enough ago, by its last entry.
+fn has_ended_before(
+    connection: &Connection,
+    prune: &PruneRequest,
+    id: &InstanceId,
+    execution_id: ExecutionId,
+    tail: i64,
+) -> Step<bool> {
+    if prune.ended_before_ms.is_none() {
+        return Ok(true);
+    }
+    let before = EventId::new(uint(tail).saturating_sub(1));
+    let page = history(connection, id, execution_id, before, 1)?;
+    let last = page.entries.last();
+    Ok(prune.is_old(last.map_or(0, |entry| entry.recorded_at_ms)))
+}
+
+/// A bit for each of these statuses; for all if there are none.
+fn status_mask(statuses: &[StatusKind]) -> i64 {
+    let statuses = match statuses {
+        [] => &StatusKind::ALL,
+        statuses => statuses,
+    };
+    statuses
+        .iter()
+        .fold(0, |mask, status| mask | 1 << status_number(*status))
+}
+
 /// Shows the rows that a filter means, by id, until `show` has seen enough.
 fn walk(
     connection: &Connection,
@@ -87,13 +159,7 @@ fn walk(
         Some(after) if after >= prefix => (after, false),
         _ => (prefix, true),
     };
-    let statuses = match filter.statuses.as_slice() {
-        [] => &StatusKind::ALL,
-        statuses => statuses,
-    };
-    let mask = statuses
-        .iter()
-        .fold(0_i64, |mask, status| mask | 1 << status_number(*status));
+    let mask = status_mask(&filter.statuses);
     let before_ms = filter.updated_before_ms.map_or(i64::MAX, int);
     let mut statement = connection.prepare_cached(sql::RECORD_LIST)?;
     let name = filter.name.as_ref().map(Name::as_str);

@@ -132,6 +132,10 @@ faults! {
 
     lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;
     lifecycle::KeepsClearedStatus => a_custom_status_can_be_cleared;
+    lifecycle::PrunesTooMuch =>
+        a_prune_removes_past_executions_and_nothing_else,
+        a_prune_goes_by_the_end_of_executions;
+    lifecycle::PrunesWithoutBound => a_prune_is_bounded_and_says_if_there_is_more;
     lifecycle::HandsOutSuspended => a_suspended_instance_is_not_handed_out;
     lifecycle::SuspendsWithoutFencing => suspending_fences_the_holder;
     lifecycle::ForgetsStarts => a_start_is_repeated_by_its_message_id;
@@ -152,7 +156,7 @@ macro_rules! faults_that_scripts_find {
             #[test]
             fn $test() {
                 let test = ModelTest::new(|clock| async { broken_store::<$fault>(clock) });
-                let failure = test.max_steps(60).run().unwrap_err();
+                let failure = test.cases(1_024).max_steps(60).run().unwrap_err();
                 let calls = failure.script.to_string().lines().count();
                 assert!((4..=16).contains(&calls), "not short: {failure}");
             }
@@ -183,6 +187,7 @@ faults_that_scripts_find! {
     scripts_find_forgotten_cancellations: work::ForgetsCancellations;
     scripts_find_finished_work: work::KeepsFinishedWork;
     scripts_find_shuffled_timers: timers::ShufflesTimers;
+    scripts_find_executions_that_were_to_be_kept: lifecycle::PrunesTooMuch;
     scripts_find_forgotten_starts: lifecycle::ForgetsStarts;
     scripts_find_repeats_taken_for_starts: waking::TakesRepeatsForStarts;
     scripts_find_lazy_resumes: lifecycle::ResumesLazily;

@@ -25,6 +25,7 @@ const OTHERS: &[&[&str]] = &[
     &["start", "quick", "q-1"],
     &["import", "file.json"],
     &["purge", "--all"],
+    &["prune", "--all"],
     &["check"],
     &["stats"],
     &["poisoned"],

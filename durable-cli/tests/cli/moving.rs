@@ -170,6 +170,32 @@ async fn only_what_has_ended_is_purged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn past_executions_are_pruned_and_the_last_ones_stay() {
+    let place = Place::filled().await;
+    let refused = place.durable(&["prune"]).refused();
+    assert!(
+        refused.contains("this would remove past executions of all instances"),
+        "{refused}"
+    );
+    let young = place.json(&["prune", "--all", "--ended-for", "1d"]);
+    assert_eq!(young, json!({ "meant": 0, "removed": 0 }));
+    let dry = place.json(&["prune", "--all", "--dry-run"]);
+    assert_eq!(dry, json!({ "meant": 2, "removed": 0 }));
+    let kept = place
+        .durable(&["prune", "--name", "rounds", "--keep", "2"])
+        .done();
+    assert_eq!(kept, "removed 1 past execution\n");
+    let all = place.json(&["prune", "--all"]);
+    assert_eq!(all, json!({ "meant": 1, "removed": 1 }));
+    let gone = place
+        .durable(&["history", "rounds-1", "--execution", "1"])
+        .refused();
+    assert!(gone.contains("execution 1"), "{gone}");
+    place.durable(&["history", "rounds-1"]).done();
+    place.durable(&["check"]).done();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn several_instances_need_a_directory() {
     let place = Place::filled().await;
     let refused = place.durable(&["export"]).refused();

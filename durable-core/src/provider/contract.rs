@@ -11,8 +11,8 @@ use super::error::ProviderError;
 use super::lease::{ReadyInstances, Release, SessionId, SessionOptions};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PurgeReport,
-    PurgeRequest,
+    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest,
 };
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{WakeSeq, WakeTopic};
@@ -301,7 +301,7 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Lists dead letters (poisoned work), by key, at most `max`, after this one.
     ///
-    /// - It is there until its instance is purged. Its instance has its failure, so
+    /// - It is there until its instance is purged or its execution pruned. Its instance has its failure, so
     ///   it is never run again.
     async fn poisoned(
         &self,
@@ -312,6 +312,17 @@ pub trait Provider: Send + Sync + 'static {
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.
     async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError>;
+
+    /// Removes past executions of instances, from the oldest on: their histories and their
+    /// dead letters.
+    ///
+    /// - The current execution of an instance stays, and all else that belongs to the
+    ///   instance: its record, inbox, timers and work, and what is remembered of its
+    ///   message ids and execution ids.
+    /// - The executions of an instance that are stored have no gap: one that must stay
+    ///   keeps all after it.
+    /// - One with work that is not settled must stay.
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError>;
 
     /// Waits until there may be something new after `since`, and answers with what to
     /// pass to the next wait.

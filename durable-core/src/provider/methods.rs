@@ -122,6 +122,10 @@ macro_rules! provider_methods {
                 &self,
                 purge: &$crate::provider::PurgeRequest,
             ) -> $crate::provider::Answer<$crate::provider::PurgeReport>;
+            async fn prune(
+                &self,
+                prune: &$crate::provider::PruneRequest,
+            ) -> $crate::provider::Answer<$crate::provider::PruneReport>;
             async fn wait(
                 &self,
                 session: Option<$crate::provider::SessionId>,

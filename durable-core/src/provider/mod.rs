@@ -36,7 +36,7 @@ pub use message::{
 };
 pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    PurgeReport, PurgeRequest, StatusKind,
+    PruneReport, PruneRequest, PurgeReport, PurgeRequest, StatusKind,
 };
 pub use registry::{Change, WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};

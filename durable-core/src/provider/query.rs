@@ -290,3 +290,77 @@ pub struct PurgeReport {
     /// Whether there are more.
     pub has_more: bool,
 }
+
+/// Which past executions to remove. The current execution of an instance, which is the last
+/// one of an ended instance, is never removed.
+///
+/// ```
+/// use durable_core::ExecutionId;
+/// use durable_core::provider::{InstanceFilter, PruneRequest};
+///
+/// let prune = PruneRequest::new(InstanceFilter::all(), 1_000).keep(3);
+/// assert_eq!(prune.last_to_go(ExecutionId::new(9)), Some(ExecutionId::new(6)));
+/// assert_eq!(prune.last_to_go(ExecutionId::new(3)), None);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PruneRequest {
+    /// Of which instances.
+    pub filter: InstanceFilter,
+    /// How many executions of each instance stay at least: the latest ones, and the current
+    /// one among them.
+    pub keep: usize,
+    /// Only executions whose last entry was recorded before this time.
+    pub ended_before_ms: Option<u64>,
+    /// At most this many executions at once.
+    pub max: usize,
+}
+
+impl PruneRequest {
+    /// Removes at most `max` past executions of the instances that the filter means.
+    pub const fn new(filter: InstanceFilter, max: usize) -> Self {
+        Self {
+            filter,
+            keep: 1,
+            ended_before_ms: None,
+            max,
+        }
+    }
+
+    /// Keeps so many executions of each instance, the current one among them.
+    #[must_use]
+    pub const fn keep(mut self, executions: usize) -> Self {
+        self.keep = executions;
+        self
+    }
+
+    /// Only executions that ended before this time, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub const fn ended_before_ms(mut self, time_ms: u64) -> Self {
+        self.ended_before_ms = Some(time_ms);
+        self
+    }
+
+    /// The latest execution that is not among those to keep, if this is the current one.
+    pub fn last_to_go(&self, current: ExecutionId) -> Option<ExecutionId> {
+        let keep = u64::try_from(self.keep.max(1)).unwrap_or(u64::MAX);
+        let last = current.get().saturating_sub(keep);
+        (last > 0).then(|| ExecutionId::new(last))
+    }
+
+    /// Whether an execution whose last entry was recorded then ended long enough ago.
+    pub fn is_old(&self, last_recorded_ms: u64) -> bool {
+        self.ended_before_ms
+            .is_none_or(|time_ms| last_recorded_ms < time_ms)
+    }
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct PruneReport {
+    /// How many executions, with their histories and their dead letters.
+    pub executions: usize,
+    /// Whether there are more.
+    pub has_more: bool,
+}

@@ -13,6 +13,7 @@ mod client;
 mod commit;
 mod inline_work;
 mod instance;
+mod prune;
 mod purge;
 mod session;
 mod settle;
@@ -30,6 +31,7 @@ use crate::number::int;
 use crate::sql;
 use statements::TakenStatement;
 
+pub(crate) use prune::OldExecution;
 pub(crate) use state::WriterState;
 pub(crate) use statements::Statements;
 

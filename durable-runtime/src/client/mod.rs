@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     InstanceFilter, InstancePage, Message, MessageBody, OutgoingMessage, PoisonedPage, Provider,
-    PurgeReport, PurgeRequest, SendOutcome, WorkKey,
+    PruneReport, PruneRequest, PurgeReport, PurgeRequest, SendOutcome, WorkKey,
 };
 use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken};
 use serde::Serialize;
@@ -233,6 +233,26 @@ impl Client {
     /// [`ClientError::Provider`] if the store did not answer.
     pub async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ClientError> {
         Ok(self.provider().purge(purge).await?)
+    }
+
+    /// Removes past executions: an orchestration that continues as new for ever would else
+    /// fill the store.
+    ///
+    /// ```
+    /// # use durable_core::provider::{InstanceFilter, PruneRequest};
+    /// # use durable_runtime::{Client, ClientError};
+    /// # async fn example(client: Client) -> Result<(), ClientError> {
+    /// let prune = PruneRequest::new(InstanceFilter::all(), 1_000).keep(3);
+    /// while client.prune(&prune).await?.has_more {}
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Provider`] if the store did not answer.
+    pub async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ClientError> {
+        Ok(self.provider().prune(prune).await?)
     }
 
     /// The store; what goes into it is encoded, what comes out is not decoded.

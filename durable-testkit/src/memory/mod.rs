@@ -13,6 +13,7 @@ mod commit;
 mod inbox;
 mod instances;
 mod provider;
+mod prune;
 mod purge;
 mod query;
 mod queue;

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome, StartOutcome,
-    StoreTime, SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch,
-    WorkKey, WorkLease, WorkSettlement,
+    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
+    SettleOutcome, StartOutcome, StoreTime, SystemClock, TurnCommit, WakeRegistry, WakeSeq,
+    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -351,6 +351,10 @@ impl Provider for MemoryProvider {
 
     async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
         Ok(self.step(|state| state.purge(purge)))
+    }
+
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        Ok(self.step(|state| state.prune(prune)))
     }
 
     async fn wait(

@@ -3,8 +3,8 @@
 
 use durable_core::provider::{
     ClaimedWork, CommitId, CommitOutcome, Committed, FiredTimers, HeartbeatOutcome, Message,
-    MessageBody, ProviderError, PurgeReport, ReadyInstance, SendOutcome, SettleOutcome,
-    StartOutcome, WorkItem, WorkKey,
+    MessageBody, ProviderError, PruneReport, PurgeReport, ReadyInstance, SendOutcome,
+    SettleOutcome, StartOutcome, WorkItem, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Payload};
 
@@ -30,6 +30,7 @@ pub(super) enum ComparedAnswer {
         next_due_ms: Option<u64>,
     },
     Purged(PurgeReport),
+    Pruned(PruneReport),
     Refused(Refusal),
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease,
-    OutgoingMessage, Provider, ProviderError, PurgeRequest, ReadyInstance, Release, SessionId,
-    SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    OutgoingMessage, Provider, ProviderError, PruneRequest, PurgeRequest, ReadyInstance, Release,
+    SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -13,8 +13,8 @@ use super::answer::ComparedAnswer;
 use super::leases::Pair;
 use super::run::Play;
 use super::script::{
-    ScriptInstance, ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement,
-    ScriptTurn, ScriptWork,
+    ScriptInstance, ScriptMessageId, ScriptNode, ScriptPrune, ScriptQueue, ScriptRelease,
+    ScriptSettlement, ScriptTurn, ScriptWork,
 };
 use super::turn::{self, queue_name};
 use crate::conformance::StoreClock;
@@ -331,6 +331,22 @@ impl Play<'_> {
             ComparedAnswer::of(side.purge(&all).await, ComparedAnswer::Purged)
         };
         self.on_both(purge).await
+    }
+
+    pub(super) async fn prune(
+        &self,
+        instance: ScriptInstance,
+        prune: ScriptPrune,
+    ) -> Pair<ComparedAnswer> {
+        let only = InstanceFilter::all().id_prefix(instance.to_string());
+        let mut request =
+            PruneRequest::new(only, usize::from(prune.max)).keep(usize::from(prune.keep));
+        let older_than_ms = prune.older_than_ms.map(u64::from);
+        request.ended_before_ms = older_than_ms.map(|ms| self.now_ms().saturating_sub(ms));
+        let prune = async |side: &dyn Provider| {
+            ComparedAnswer::of(side.prune(&request).await, ComparedAnswer::Pruned)
+        };
+        self.on_both(prune).await
     }
 
     /// Makes the same call on both sides.

@@ -70,6 +70,7 @@ impl<'a> Play<'a> {
             ScriptCall::Suspend(instance) => self.suspend(*instance).await,
             ScriptCall::Resume(instance) => self.resume(*instance).await,
             ScriptCall::Purge(max) => self.purge(usize::from(*max)).await,
+            ScriptCall::Prune(instance, prune) => self.prune(*instance, *prune).await,
         }
     }
 

@@ -67,6 +67,7 @@ pub(super) enum ScriptCall {
     Suspend(ScriptInstance),
     Resume(ScriptInstance),
     Purge(u8),
+    Prune(ScriptInstance, ScriptPrune),
 }
 
 /// What is said of an instance that is given back.
@@ -120,6 +121,15 @@ pub(super) struct ScriptActivity {
 pub(super) enum ScriptStatus {
     Set,
     Clear,
+}
+
+/// Which past executions are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ScriptPrune {
+    pub(super) keep: u8,
+    /// Only those that ended so long ago, in milliseconds.
+    pub(super) older_than_ms: Option<u16>,
+    pub(super) max: u8,
 }
 
 /// Why a turn is to be refused.
@@ -218,6 +228,16 @@ impl fmt::Display for ScriptActivity {
     }
 }
 
+impl fmt::Display for ScriptPrune {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {}, keep {}", self.max, self.keep)?;
+        match self.older_than_ms {
+            Some(ms) => write!(f, ", older than {ms} ms"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for ScriptSettlement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -308,6 +328,7 @@ impl fmt::Display for ScriptCall {
             Self::Suspend(instance) => write!(f, "suspend({instance})"),
             Self::Resume(instance) => write!(f, "resume({instance})"),
             Self::Purge(max) => write!(f, "purge({max})"),
+            Self::Prune(instance, prune) => write!(f, "prune({instance}: {prune})"),
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::conformance::TurnFlaw;
 
 use super::script::{
     ModelScript, ScriptActivity, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage,
-    ScriptMessageId, ScriptNode, ScriptQueue, ScriptRelease, ScriptSettlement, ScriptStatus,
-    ScriptTurn, ScriptTurnEnd, ScriptWork,
+    ScriptMessageId, ScriptNode, ScriptPrune, ScriptQueue, ScriptRelease, ScriptSettlement,
+    ScriptStatus, ScriptTurn, ScriptTurnEnd, ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -47,6 +47,7 @@ fn op() -> impl Strategy<Value = ScriptCall> {
         1 => instance().prop_map(ScriptCall::Suspend),
         2 => instance().prop_map(ScriptCall::Resume),
         1 => (0..3_u8).prop_map(ScriptCall::Purge),
+        1 => (instance(), prune()).prop_map(|(id, prune)| ScriptCall::Prune(id, prune)),
     ]
 }
 
@@ -73,6 +74,15 @@ fn queue() -> impl Strategy<Value = ScriptQueue> {
 fn activity() -> impl Strategy<Value = ScriptActivity> {
     let timeout = option::weighted(0.3, proptest::sample::select(vec![50, 500, 5_000]));
     (queue(), timeout).prop_map(|(queue, timeout_ms)| ScriptActivity { queue, timeout_ms })
+}
+
+fn prune() -> impl Strategy<Value = ScriptPrune> {
+    let older_than = option::weighted(0.4, proptest::sample::select(vec![0, 50, 500]));
+    (0..3_u8, older_than, 0..4_u8).prop_map(|(keep, older_than_ms, max)| ScriptPrune {
+        keep,
+        older_than_ms,
+        max,
+    })
 }
 
 fn reuse() -> impl Strategy<Value = IdReuse> {

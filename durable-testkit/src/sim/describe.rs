@@ -8,10 +8,10 @@ use std::sync::Arc;
 use durable_core::provider::{
     CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
-    Message, MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PurgeReport, PurgeRequest,
-    ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SettleOutcome,
-    StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult,
-    WorkSettlement,
+    Message, MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -58,6 +58,7 @@ describe! {
     Failure: |failure| failure.to_string();
     InstanceFilter: |filter| format!("{filter:?}");
     PurgeRequest: |purge| format!("{purge:?}");
+    PruneRequest: |prune| format!("{prune:?}");
 
     // What is answered.
     (): |_done| String::from("done");
@@ -77,6 +78,7 @@ describe! {
     InboxPage: |page| format!("{} messages", page.messages.len());
     PoisonedPage: |page| format!("{} items", page.work.len());
     PurgeReport: |report| format!("{} instances", report.instances);
+    PruneReport: |report| format!("{} executions", report.executions);
 }
 
 impl<T: Describe> Describe for Option<T> {

@@ -40,7 +40,7 @@ impl Method {
             | Self::start
             | Self::send => true,
             Self::open_session | Self::fetch_instances | Self::fetch_work => false,
-            Self::suspend | Self::resume | Self::purge => false,
+            Self::suspend | Self::resume | Self::purge | Self::prune => false,
             Self::instance
             | Self::instances
             | Self::executions

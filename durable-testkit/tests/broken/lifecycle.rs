@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     CommitOutcome, CustomStatusUpdate, IdReuse, InstanceRecord, InstanceStatus, Message, Provider,
-    ProviderError, Release, SendOutcome, StartOutcome, TurnCommit,
+    ProviderError, PruneReport, PruneRequest, Release, SendOutcome, StartOutcome, TurnCommit,
 };
 use durable_core::{ExecutionId, Failure, InstanceId, MessageId};
 
@@ -39,6 +39,25 @@ fault! {
             update.custom_status = CustomStatusUpdate::Unchanged;
         }
         self.store.commit(turn).await
+    }
+}
+
+fault! {
+    /// Removes all past executions, whatever is to be kept.
+    PrunesTooMuch {}
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        let all = PruneRequest::new(prune.filter.clone(), prune.max);
+        self.store.prune(&all).await
+    }
+}
+
+fault! {
+    /// Removes all past executions at once.
+    PrunesWithoutBound {}
+    async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        let mut all = prune.clone();
+        all.max = usize::MAX;
+        self.store.prune(&all).await
     }
 }
 

@@ -11,6 +11,7 @@ mod lifecycle;
 mod limits;
 mod ownership;
 mod paging;
+mod pruning;
 mod sessions;
 mod starting;
 mod time;
@@ -48,5 +49,6 @@ pub(super) const ALL: &[&[Check]] = &[
     time::CHECKS,
     starting::CHECKS,
     lifecycle::CHECKS,
+    pruning::CHECKS,
     limits::CHECKS,
 ];
