@@ -81,6 +81,7 @@
 //! | `durable_commit_seconds` | histogram | how long they took, with all tries |
 //! | `durable_commits_rejected_total` | counter | commits of a node that no longer held the instance |
 //! | `durable_messages_dropped_total` | counter, by `reason` | messages that meant nothing (any more) |
+//! | `durable_purged_instances_total`, `durable_pruned_executions_total` | counters | what [`Retention`] removed |
 //! | `durable_faults_total` | counter, by `kind` | instances that could not go on |
 //! | `durable_violations_total` | counter | those among them whose code is not deterministic or awaits something that is not durable |
 //! | `durable_activities_total` | counter, by `verdict` | attempts: `completed`, `failed`, `retry`, `handed_back`, `poisoned` |
@@ -104,6 +105,7 @@ mod payload_codec;
 mod random;
 mod registry;
 mod replay;
+mod retention;
 mod runtime;
 mod start_error;
 mod watchdog;
@@ -137,6 +139,7 @@ pub use options::{FaultPolicy, RuntimeOptions};
 pub use payload_codec::{PayloadCodec, PayloadCodecError};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
+pub use retention::Retention;
 pub use runtime::{Runtime, RuntimeBuilder};
 pub use start_error::{IdleReason, StartError};
 

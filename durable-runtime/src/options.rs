@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use durable_core::{Limits, Name};
 
+use crate::retention::Retention;
+
 /// What becomes of an instance whose code panics, violates determinism, waits for
 /// something that is not durable or never yields, or whose history is corrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -68,6 +70,8 @@ pub struct RuntimeOptions {
     /// every cancelled activity. Code that never awaits cannot be dropped. Default: `None`,
     /// as long as it takes.
     pub cancellation_grace: Option<Duration>,
+    /// What the node removes in the background. Default: `None`, nothing.
+    pub retention: Option<Retention>,
     /// What becomes of an instance that cannot go on. Default: it is suspended.
     pub fault_policy: FaultPolicy,
     /// Whether turns are replayed and compared after they were committed: turns 1,
@@ -92,6 +96,7 @@ impl Default for RuntimeOptions {
             max_poll_interval: Duration::from_secs(60),
             max_crashes: 5,
             cancellation_grace: None,
+            retention: None,
             fault_policy: FaultPolicy::default(),
             verify_replay: cfg!(debug_assertions),
             limits: Limits::default(),
@@ -133,6 +138,13 @@ impl RuntimeOptions {
     #[must_use]
     pub fn cancellation_grace(mut self, grace: impl Into<Option<Duration>>) -> Self {
         self.cancellation_grace = grace.into();
+        self
+    }
+
+    /// Sets [`retention`](Self#structfield.retention).
+    #[must_use]
+    pub fn retention(mut self, retention: impl Into<Option<Retention>>) -> Self {
+        self.retention = retention.into();
         self
     }
 

@@ -3,6 +3,7 @@
 //! SplitMix64 over a seed from instance and execution. The algorithm is frozen:
 //! another one would give running orchestrations other numbers after an upgrade.
 
+use durable_core::provider::SessionId;
 use durable_core::{ExecutionId, InstanceId};
 
 /// A stream of numbers that depends on nothing but its seed.
@@ -23,6 +24,11 @@ impl SeededRandom {
                 (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
             });
         Self { state }
+    }
+
+    /// The stream of one session of a node.
+    pub(crate) const fn of_session(session: SessionId) -> Self {
+        Self { state: session.0 }
     }
 
     /// Makes the stream depend on one more number.

@@ -292,6 +292,9 @@ fn begin(parts: &NodeParts, session: SessionId) -> Arc<Node> {
         node.spawn(dispatch::serve_cancellations(Arc::clone(&node)));
     }
     node.spawn(dispatch::serve_timers(Arc::clone(&node)));
+    if let Some(retention) = node.options.retention {
+        node.spawn(dispatch::serve_retention(Arc::clone(&node), retention));
+    }
     node.spawn(dispatch::serve_releases(Arc::clone(&node)));
     node.spawn(dispatch::serve_stop_requests(
         Arc::clone(&node),

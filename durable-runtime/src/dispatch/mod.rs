@@ -5,6 +5,7 @@ mod cancellations;
 mod heartbeat;
 mod instances;
 mod missing_code;
+mod retention;
 mod timers;
 mod wait;
 
@@ -15,5 +16,6 @@ pub(crate) use instances::{
     Cache, InstanceTasks, Releases, serve_instances, serve_releases, serve_stop_requests,
 };
 pub(crate) use missing_code::MissingCodeBackoff;
+pub(crate) use retention::serve_retention;
 pub(crate) use timers::serve_timers;
 pub(crate) use wait::Backoff;

@@ -24,6 +24,7 @@ mod payload_codec;
 mod promises;
 mod races;
 mod registering;
+mod retention;
 mod scenarios;
 mod shutdown;
 mod statuses;
