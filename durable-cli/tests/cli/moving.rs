@@ -1,10 +1,11 @@
-//! `export`, `import`, `purge`, `completions`.
+//! `export`, `import`, `purge`, `prune`, `completions`.
 
 use std::time::Duration;
 
+use durable_core::provider::InstanceRecord;
 use serde_json::json;
 
-use crate::support::{Place, QUICK, WAITS, durable, durable_on, shape};
+use crate::support::{Place, QUICK, TIMED, WAITS, durable, durable_on, shape};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_exported_and_imported_is_the_same() {
@@ -149,6 +150,28 @@ async fn timers_and_work_are_taken_over_too() {
         other.json(&["show", "waits-1"])["waits_for"],
         place.json(&["show", "waits-1"])["waits_for"]
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_total_timeout_of_an_open_activity_is_taken_over_too() {
+    let place = Place::new();
+    let node = place.node().await;
+    let timed = node.client().start(TIMED, "timed-1", &1).await.unwrap();
+    let has_called = |record: &InstanceRecord| record.custom_status.is_some();
+    timed.wait_until(has_called).await.unwrap();
+    node.shutdown(Duration::from_secs(5)).await;
+    let file = place.path("timed.json");
+    std::fs::write(&file, place.durable(&["export", "timed-1"]).done()).unwrap();
+    let other = Place::new();
+    let import = ["import", "--create", "--take-over", file.to_str().unwrap()];
+    other.durable(&import).done();
+    let due = |place: &Place| -> (i64, i64) {
+        let raw = rusqlite::Connection::open(place.file()).unwrap();
+        let timers = "SELECT event_id, fire_at_ms FROM timer";
+        let due = raw.query_row(timers, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        due.unwrap()
+    };
+    assert_eq!(due(&other), due(&place));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ pub(crate) const QUICK: Orchestration<u64, u64> = Orchestration::new("quick");
 pub(crate) const WAITS: Orchestration<u64, bool> = Orchestration::new("waits");
 pub(crate) const FAILS: Orchestration<u64, u64> = Orchestration::new("fails");
 pub(crate) const ROUNDS: Orchestration<u64, u64> = Orchestration::new("rounds");
+pub(crate) const TIMED: Orchestration<u64, u64> = Orchestration::new("timed");
 const DOUBLE: Activity<u64, u64> = Activity::new("double");
 const APPROVED: EventName<bool> = EventName::new("approved");
 const DAY: Duration = Duration::from_secs(86_400);
@@ -45,6 +46,13 @@ async fn fails(_: OrchestrationContext, _: u64) -> Result<u64, Failure> {
     Err(Failure::application("no_luck", "it was not to be"))
 }
 
+/// Calls an activity that no node begins and that has a day.
+async fn timed(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    ctx.set_custom_status(&"called")?;
+    let call = ctx.activity(DOUBLE, &number).queue("unserved");
+    call.timeout(DAY).await
+}
+
 async fn rounds(ctx: OrchestrationContext, left: u64) -> Result<u64, Failure> {
     ctx.activity(DOUBLE, &left).await?;
     match left {
@@ -59,6 +67,7 @@ pub(crate) fn registry() -> Registry {
         .orchestration(WAITS, waits)
         .orchestration(FAILS, fails)
         .orchestration(ROUNDS, rounds)
+        .orchestration(TIMED, timed)
         .activity(DOUBLE, |_: ActivityContext, number: u64| async move {
             Ok::<_, Failure>(2 * number)
         })
