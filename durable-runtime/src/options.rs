@@ -75,7 +75,8 @@ pub struct RuntimeOptions {
     /// What becomes of an instance that cannot go on. Default: it is suspended.
     pub fault_policy: FaultPolicy,
     /// Whether turns are replayed and compared after they were committed: turns 1,
-    /// 2, 4, 8, … and the last one of an execution. Default: in debug builds only.
+    /// 2, 4, 8, … and the last one of an execution. The next turn does not wait for it. Default:
+    /// in debug builds only.
     pub verify_replay: bool,
     /// The largest names and payloads, in bytes. Default: [`Limits::default`].
     pub limits: Limits,

@@ -17,6 +17,8 @@ const CHAIN: Orchestration<u32, u32> = Orchestration::new("chain");
 /// Runs an activity, says how far it is, and goes on anew.
 const BUSY: Orchestration<u32, u32> = Orchestration::new("busy");
 const WAIT: Orchestration<u32, u32> = Orchestration::new("wait");
+/// Sleeps again and again, and never for long.
+const NAPS: Orchestration<u32, u32> = Orchestration::new("naps");
 const GO: EventName<u32> = EventName::new("go");
 
 fn registry() -> Registry {
@@ -41,6 +43,12 @@ fn registry() -> Registry {
                 0 => Ok::<_, Failure>(0),
                 n => ctx.continue_as_new(&(n - 1)).await,
             }
+        })
+        .orchestration(NAPS, |ctx: OrchestrationContext, n| async move {
+            for _ in 0..n {
+                ctx.sleep(Duration::ZERO).await?;
+            }
+            Ok::<_, Failure>(n)
         })
         .activity(NOTHING, |_: ActivityContext, n| async move {
             Ok::<_, Failure>(n)
@@ -154,6 +162,25 @@ async fn a_client_that_waits_for_an_instance_reads_it_once_when_it_is_suspended(
     waiting.await.unwrap().unwrap_err();
     assert_eq!((store.calls("wait"), store.calls("instance")), (1, 1));
     stop(node).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_verification_the_history_is_read_after_turns_1_2_4_and_at_the_end_alone() {
+    const N: u32 = 100;
+    let world = World::new();
+    let (node, store) = counted_node(&world, options().verify_replay(true)).await;
+    // The next timer fires while a turn is still being verified.
+    store.follow(|name, _| match name {
+        "history" => Fault::Slow(5, 5),
+        _ => Fault::None,
+    });
+    let naps = world.client().start(NAPS, "n", &N).await.unwrap();
+    assert_eq!(naps.wait().await.unwrap(), N);
+    stop(node).await;
+    // Turns 1, 2, 4, 8, 16, 32 and 64, and the last one: the history is one page.
+    assert_eq!(store.calls("history"), 8);
+    assert_eq!(store.calls("instance"), 0, "nothing was replayed to go on");
+    world.assert_done();
 }
 
 #[tokio::test(start_paused = true)]

@@ -43,9 +43,7 @@ pub(super) async fn run(
     channel: UnboundedReceiver<Box<Incoming>>,
 ) {
     let mut task = InstanceTask::new(node, &ready, incoming, channel);
-    if let Some(live) = task.run(&ready).await {
-        task.keep_cached(live);
-    }
+    task.run(&ready).await;
     task.release();
     task.return_results().await;
 }
@@ -111,11 +109,10 @@ impl InstanceTask {
         }
     }
 
-    /// Runs turns until there is nothing to do; the execution if it can be kept.
-    async fn run(&mut self, ready: &ReadyInstance) -> Option<Box<LiveExecution>> {
+    /// Runs turns until there is nothing to do, and keeps the execution if it can be kept.
+    async fn run(&mut self, ready: &ReadyInstance) {
         if let Some(failure) = self.requested_end() {
-            self.terminate(failure.clone()).await;
-            return None;
+            return self.terminate(failure.clone()).await;
         }
         if ready.crashes >= self.node.options.max_crashes {
             let failure = Failure::new(
@@ -126,11 +123,11 @@ impl InstanceTask {
                 ),
             );
             let stop = Stop::by_policy(failure, FaultPolicy::Suspend);
-            self.stop(stop, self.new_batch()).await;
-            return None;
+            return self.stop(stop, self.new_batch()).await;
         }
-        let (live, rest, slot) = self.load(ready).await?;
-        self.turns(live, rest, slot).await
+        if let Some((live, rest, slot)) = self.load(ready).await {
+            self.turns(live, rest, slot).await;
+        }
     }
 
     /// Brings the execution into memory, with a slot for its first turn. Storage errors are
@@ -160,12 +157,13 @@ impl InstanceTask {
         }
     }
 
+    /// Runs turns until there is nothing to do; `None` if the execution was dropped.
     async fn turns(
         &mut self,
         mut live: Box<LiveExecution>,
         mut rest: Rest,
         mut slot: OwnedSemaphorePermit,
-    ) -> Option<Box<LiveExecution>> {
+    ) -> Option<()> {
         loop {
             let span = tracing::info_span!(
                 "turn",
@@ -174,19 +172,24 @@ impl InstanceTask {
                 event = %self.tail.last_event_id.next(),
                 last_event = tracing::field::Empty,
             );
-            let turn = async {
-                self.turn(&mut live, rest).await.ok()?;
-                self.verify(&mut live).await.ok()
-            };
-            let turned = turn.instrument(span.clone()).await;
+            let turn = self.turn(&mut live, rest).instrument(span.clone());
+            let turned = turn.await;
             span.record("last_event", self.tail.last_event_id.get());
-            turned?;
-            drop(slot);
+            turned.ok()?;
             let instance = BackoffKey::Instance(self.lease.instance.clone());
             self.node.missing_code.forget(&instance);
+            let due = self.verification.due(&self.node, &live);
+            if self.lease_state == LeaseState::Released {
+                // The next turn may begin at once, and must find the execution.
+                self.keep_cached(live);
+                return self.verify(due).instrument(span).await.ok();
+            }
+            self.verify(due).instrument(span).await.ok()?;
+            drop(slot);
             rest = Rest::Quiet;
-            if self.lease_state == LeaseState::Released || !self.next_incoming().await? {
-                return Some(live).filter(|live| !live.execution.has_ended());
+            if !self.next_incoming().await? {
+                self.keep_cached(live);
+                return Some(());
             }
             slot = self.turn_slot().await?;
         }
@@ -302,7 +305,11 @@ impl InstanceTask {
         self.incoming.extend(results);
     }
 
+    /// Leaves the execution in the cache, unless it has ended.
     fn keep_cached(&self, mut live: Box<LiveExecution>) {
+        if live.execution.has_ended() {
+            return;
+        }
         live.shrink_to_fit();
         let cached = CachedExecution {
             live,

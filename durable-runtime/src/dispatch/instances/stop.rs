@@ -12,9 +12,10 @@ use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, 
 use super::commit::{NotCommitted, commit};
 use super::instance_task::{InstanceTask, LeaseState, Lost};
 use super::turn::{Batch, dropped};
+use super::verify::{Reached, verify};
 use super::{load, stop_requests};
 use crate::dispatch::missing_code::BackoffKey;
-use crate::execution::{ExecutionFault, LiveExecution};
+use crate::execution::ExecutionFault;
 use crate::options::FaultPolicy;
 
 /// The longest text of a fault that is stored, in bytes.
@@ -221,12 +222,13 @@ impl InstanceTask {
         Box::pin(self.commit_stop(batch))
     }
 
-    /// Replays what was committed if it is time to, and stops the instance if it
-    /// does not come to the same end.
-    pub(super) async fn verify(&mut self, live: &mut LiveExecution) -> Result<(), Lost> {
-        let Err(fault) = self.verification.verify(&self.node, live).await else {
+    /// Replays what was committed, and stops the instance if it does not come to the same
+    /// end.
+    pub(super) async fn verify(&mut self, due: Vec<Reached>) -> Result<(), Lost> {
+        let Err(fault) = verify(&self.node, due).await else {
             return Ok(());
         };
+        drop(self.node.cache.take(&self.lease.instance));
         let (instance, reason) = (&self.lease.instance, fault.to_failure());
         tracing::error!(%instance, %reason, "a committed turn does not replay");
         count(&reason);

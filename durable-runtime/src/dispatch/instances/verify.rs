@@ -17,7 +17,7 @@ pub(super) struct Verification {
 
 /// How far an execution has come.
 #[derive(Debug)]
-struct Reached {
+pub(super) struct Reached {
     instance: InstanceId,
     execution_id: ExecutionId,
     last_event_id: EventId,
@@ -39,26 +39,27 @@ impl Verification {
         self.ended.push(Reached::by(execution));
     }
 
-    /// Replays what was committed after turns 1, 2, 4, 8, … and at an execution's
-    /// end.
-    pub(super) async fn verify(
-        &mut self,
-        node: &Node,
-        live: &mut LiveExecution,
-    ) -> Result<(), ExecutionFault> {
-        let mut reached = std::mem::take(&mut self.ended);
+    /// What is to be replayed after a commit: after turns 1, 2, 4, 8, … and at an
+    /// execution's end.
+    pub(super) fn due(&mut self, node: &Node, live: &LiveExecution) -> Vec<Reached> {
+        let mut due = std::mem::take(&mut self.ended);
         let is_new = std::mem::replace(&mut self.turns, live.turns) != live.turns;
         if !node.options.verify_replay {
-            return Ok(());
+            return Vec::new();
         }
         if is_new && (live.turns.is_power_of_two() || live.execution.has_ended()) {
-            reached.push(Reached::by(&live.execution));
+            due.push(Reached::by(&live.execution));
         }
-        for reached in reached {
-            replays(node, reached).await?;
-        }
-        Ok(())
+        due
     }
+}
+
+/// Replays what was committed.
+pub(super) async fn verify(node: &Node, due: Vec<Reached>) -> Result<(), ExecutionFault> {
+    for reached in due {
+        replays(node, reached).await?;
+    }
+    Ok(())
 }
 
 /// Whether the stored history of an execution replays with the code at hand.
