@@ -48,7 +48,9 @@ pub struct ActivityContext {
 pub(crate) struct Attempt {
     pub(crate) name: Name,
     pub(crate) lease: WorkLease,
+    /// Which delivery this is, from 1.
     pub(crate) number: u32,
+    pub(crate) is_redelivery: bool,
     pub(crate) earlier_heartbeat: Option<Payload>,
     pub(crate) cancellation: CancellationToken,
     pub(crate) provider: Arc<dyn Provider>,
@@ -74,9 +76,32 @@ impl ActivityContext {
         format!("{}/{}/{}", key.instance, key.execution_id, key.event_id)
     }
 
-    /// Which attempt this is, from 1.
+    /// Which attempt this is, from 1: every attempt before it failed, or its process died.
+    ///
+    /// A [`RetryPolicy`](crate::RetryPolicy) counts those alone that failed, so there may be
+    /// more attempts than it allows. A node that shuts down hands back what it has begun; that
+    /// counts as no attempt.
     pub fn attempt(&self) -> u32 {
         self.attempt.number
+    }
+
+    /// Whether a process died in an earlier attempt, so that its effect may have happened
+    /// without a result: look for it by the [`idempotency_key`](Self::idempotency_key).
+    ///
+    /// `false` is no promise that the code was never begun: see [`attempt`](Self::attempt).
+    ///
+    /// ```
+    /// # use durable_runtime::{ActivityContext, Failure};
+    /// async fn ship(ctx: ActivityContext, order: u64) -> Result<u64, Failure> {
+    ///     if ctx.is_redelivery() {
+    ///         // … ask the carrier whether this key is known …
+    ///     }
+    ///     Ok(order)
+    /// }
+    /// # let _ = ship;
+    /// ```
+    pub fn is_redelivery(&self) -> bool {
+        self.attempt.is_redelivery
     }
 
     /// Whether this activity was cancelled: its orchestration no longer waits for it.

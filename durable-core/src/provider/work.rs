@@ -208,6 +208,12 @@ impl ClaimedWork {
             heartbeat: None,
         }
     }
+
+    /// Which delivery this is, from 1: every attempt that failed and every session that died
+    /// was one before.
+    pub const fn delivery(&self) -> u32 {
+        self.attempt.saturating_add(self.crashes)
+    }
 }
 
 /// Work that a session has claimed.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use durable_core::Name;
 use durable_runtime::{
     Activity, ActivityContext, ClientError, Failure, FailureKind, Orchestration,
-    OrchestrationContext, Registry, RuntimeOptions,
+    OrchestrationContext, Registry, RetryPolicy, RuntimeOptions,
 };
 
 use crate::world::{World, settle, stop};
@@ -249,21 +249,24 @@ async fn stopping_in_good_order_does_not_count_as_a_crash() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_activity_runs_again_after_a_crash_and_its_result_is_recorded_once() {
+async fn an_activity_runs_again_after_a_crash_knows_it_and_its_result_is_recorded_once() {
     let world = World::new();
     let runs = Arc::new(Mutex::new(Vec::new()));
     let log = runs.clone();
     let registry = Registry::builder()
         .orchestration(ORDER, |ctx: OrchestrationContext, item| async move {
-            Ok::<_, Failure>(vec![ctx.activity(PACK, &item).await?])
+            let pack = ctx.activity(PACK, &item).retry(RetryPolicy::attempts(2));
+            Ok::<_, Failure>(vec![pack.await?])
         })
         .activity(PACK, move |ctx: ActivityContext, _| {
-            log.lock()
-                .unwrap()
-                .push((ctx.idempotency_key(), ctx.attempt()));
+            let delivery = (ctx.idempotency_key(), ctx.attempt(), ctx.is_redelivery());
+            log.lock().unwrap().push(delivery);
             async move {
                 tokio::time::sleep(Duration::from_secs(10)).await;
-                Ok::<_, Failure>("packed".to_string())
+                match ctx.attempt() {
+                    2 => Err(Failure::application("flaky", "again")),
+                    _ => Ok("packed".to_string()),
+                }
             }
         })
         .build()
@@ -276,8 +279,10 @@ async fn an_activity_runs_again_after_a_crash_and_its_result_is_recorded_once() 
     assert_eq!(instance.wait().await.unwrap(), ["packed"]);
     stop(second).await;
     let key = "order-1/1/2".to_string();
-    let both = [(key.clone(), 1), (key, 1)];
-    assert_eq!(*runs.lock().unwrap(), both, "a crash is no failed attempt");
+    let delivered = [(1, false), (2, true), (3, true)];
+    let delivered = delivered.map(|(attempt, again)| (key.clone(), attempt, again));
+    // Two attempts are allowed, and one failed: a crash is no failure.
+    assert_eq!(*runs.lock().unwrap(), delivered);
     assert_eq!(
         world.kinds("order-1", 1).await,
         [

@@ -51,7 +51,8 @@ pub(super) async fn attempt(
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
         lease: claimed.lease.clone(),
-        number: claimed.attempt,
+        number: claimed.delivery(),
+        is_redelivery: claimed.crashes > 0,
         earlier_heartbeat: heartbeat,
         cancellation: cancellation.clone(),
         provider: Arc::clone(&node.provider),

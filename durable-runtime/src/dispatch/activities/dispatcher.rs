@@ -93,7 +93,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
         execution = %key.execution_id,
         event = %key.event_id,
         command = %claimed.item.command(),
-        attempt = claimed.attempt,
+        attempt = claimed.delivery(),
     );
     measure_wait(node, &claimed);
     let began = Instant::now();
@@ -114,7 +114,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
 
 /// How long a call waited for its first attempt.
 fn measure_wait(node: &Node, claimed: &ClaimedWork) {
-    if claimed.attempt == 1 && claimed.crashes == 0 {
+    if claimed.delivery() == 1 {
         let waited_ms = node.now_ms().saturating_sub(claimed.item.scheduled_at_ms);
         metrics::histogram!("durable_work_wait_seconds").record(Duration::from_millis(waited_ms));
     }
