@@ -199,6 +199,19 @@ impl Command {
 }
 
 impl OneWayCommand {
+    /// Whether it sets or clears something that the code can read.
+    pub(crate) const fn sets_value(&self) -> bool {
+        match self {
+            Self::SetState { .. }
+            | Self::ClearState { .. }
+            | Self::SetCustomStatus { .. }
+            | Self::ClearCustomStatus => true,
+            Self::StartDetached { .. } | Self::SendEvent { .. } | Self::ResolvePromise { .. } => {
+                false
+            }
+        }
+    }
+
     /// The output event of this command, without its position.
     pub(crate) fn into_event(self) -> Event {
         let event_id = NO_POSITION;

@@ -97,6 +97,11 @@ impl Block {
         self.commands.is_empty().then_some(self.found.len())
     }
 
+    /// For how many commands recorded events stand, and the commands after those.
+    pub(super) fn not_found(&self) -> (usize, &[Output]) {
+        (self.found.len(), &self.commands)
+    }
+
     /// The index that the next command will have.
     pub(super) fn next_index(&self) -> usize {
         self.found.len() + self.commands.len()

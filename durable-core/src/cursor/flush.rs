@@ -147,14 +147,10 @@ impl Cursor {
                     self.abandon(event_id, event.kind());
                 }
             }
-            Event::StateSet { key, value, .. } => {
-                self.state.insert(key.clone(), value.clone());
-            }
-            Event::StateCleared { key, .. } => {
-                self.state.remove(key);
-            }
-            Event::CustomStatusSet { status, .. } => self.custom_status = Some(status.clone()),
-            Event::CustomStatusCleared { .. } => self.custom_status = None,
+            Event::StateSet { .. }
+            | Event::StateCleared { .. }
+            | Event::CustomStatusSet { .. }
+            | Event::CustomStatusCleared { .. } => self.set_value(event),
             Event::OrchestrationContinuedAsNew { .. } => {
                 let carried = Box::new(self.carry_over());
                 self.left_behind.get_or_insert_default().carried = Some(carried);

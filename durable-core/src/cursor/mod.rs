@@ -22,6 +22,7 @@ mod operation;
 mod poll;
 mod ready;
 mod run;
+mod set_value;
 mod small_map;
 mod tape;
 

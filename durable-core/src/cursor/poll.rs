@@ -78,37 +78,33 @@ impl Cursor {
     }
 
     /// Adds a command to the block of this poll, by itself or by the recorded
-    /// event that it is. A patch question is not answered before the flush.
-    pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) {
+    /// event that it is; says whether it was found. A patch question is not answered before
+    /// the flush.
+    pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) -> bool {
         let recorded = self
             .block
             .next_to_find()
             .and_then(|distance| self.tape.output(distance));
-        if event.kind() != EventKind::PatchMarked
-            && recorded.is_some_and(|recorded| event.is_exact(self.owner(), recorded))
-        {
-            self.block.push_found(operation);
-        } else {
-            self.block.push(event, operation);
+        let is_found = event.kind() != EventKind::PatchMarked
+            && recorded.is_some_and(|recorded| event.is_exact(self.owner(), recorded));
+        match is_found {
+            true => self.block.push_found(operation),
+            false => self.block.push(event, operation),
         }
+        is_found
     }
 
     /// The code did something that has no answer.
     pub fn emit(&mut self, command: OneWayCommand) {
-        match &command {
-            OneWayCommand::SetState { key, value } => {
-                self.state.insert(key.clone(), value.clone());
-            }
-            OneWayCommand::ClearState { key } => {
-                self.state.remove(key);
-            }
-            OneWayCommand::SetCustomStatus { status } => self.custom_status = Some(status.clone()),
-            OneWayCommand::ClearCustomStatus => self.custom_status = None,
-            OneWayCommand::StartDetached { .. }
-            | OneWayCommand::SendEvent { .. }
-            | OneWayCommand::ResolvePromise { .. } => {}
+        let sets_value = command.sets_value();
+        let event = command.into_event();
+        if sets_value {
+            self.set_value(&event);
         }
-        self.push(command.into_event(), None);
+        let is_found = self.push(event, None);
+        if sets_value && !is_found && !self.tape.is_at_end() {
+            self.set_recorded_value();
+        }
     }
 
     /// A durable future was polled again: its value if it was granted, else the

@@ -34,12 +34,44 @@ fn state_is_set_cleared_and_read_within_the_same_poll() {
 }
 
 #[test]
-fn the_recorded_state_wins() {
-    let mut code = Driver::after(Past::of([state_set("k", "\"then\"")]));
+fn the_recorded_state_wins_from_the_call_on() {
+    let mut code = Driver::after(Past::of([
+        state_set("k", "\"then\""),
+        state_set("l", "1"),
+        state_set("k", "\"later\""),
+    ]));
     code.set("k", "\"now\"");
-    code.flush();
     assert_eq!(code.cursor.state("k").unwrap().as_str(), "\"then\"");
+    code.set("l", "1");
+    assert_eq!(code.cursor.state("l").unwrap().as_str(), "1");
+    code.set("k", "\"soon\"");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "\"later\"");
+    code.flush();
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "\"later\"");
     code.done();
+}
+
+#[test]
+fn branches_that_are_polled_in_another_order_see_what_each_of_them_set() {
+    let mut code = Driver::after(Past::of([state_set("k", "1"), state_set("k", "2")]));
+    code.set("k", "2");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "2");
+    code.set("k", "1");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "1");
+    code.flush();
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "2", "as recorded");
+    code.done();
+}
+
+#[test]
+fn a_value_that_is_set_after_the_end_of_the_history_is_the_codes_own() {
+    let mut code = Driver::after(Past::of([state_set("k", "1")]));
+    code.set("k", "2");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "1");
+    code.set("k", "3");
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "3");
+    code.flush();
+    assert_eq!(code.cursor.state("k").unwrap().as_str(), "3");
 }
 
 #[test]
@@ -63,6 +95,7 @@ fn the_recorded_custom_status_wins() {
     });
     let mut code = Driver::after(Past::of([status_set("\"then\"")]));
     code.status("\"now\"");
+    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
     code.flush();
     assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
     code.done();

@@ -10,7 +10,8 @@ use crate::payload;
 impl OrchestrationContext {
     /// The value of a state key, if it was set.
     ///
-    /// State is kept across continue-as-new. In replay the recorded value wins.
+    /// State is kept across continue-as-new. In replay the recorded value wins, also where the
+    /// code reads what it has just set.
     ///
     /// ```
     /// # use durable_runtime::{Failure, OrchestrationContext};

@@ -198,12 +198,17 @@ async fn the_recorded_state_wins() {
     static SEEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
     fn writes(value: u64) -> Registry {
         registry(move |ctx: OrchestrationContext, _| async move {
+            let note = || {
+                let state: Option<u64> = ctx.state("key")?;
+                let status: Option<u64> = ctx.custom_status()?;
+                SEEN.lock().unwrap().extend(state.into_iter().chain(status));
+                Ok::<_, Failure>(())
+            };
             ctx.set_state("key", &value)?;
             ctx.set_custom_status(&value)?;
+            note()?;
             ctx.sleep(Duration::from_secs(1)).await?;
-            let state: Option<u64> = ctx.state("key")?;
-            let status: Option<u64> = ctx.custom_status()?;
-            SEEN.lock().unwrap().extend(state.into_iter().chain(status));
+            note()?;
             ctx.clear_state("key")?;
             assert_eq!(ctx.state::<u64>("key")?, None);
             Ok(Log::new())
@@ -217,7 +222,7 @@ async fn the_recorded_state_wins() {
     let history = world.history(instance.id(), 1).await;
     let replayed = Replayer::new(writes(2)).replay(&history).unwrap();
     assert!(replayed.is_exact());
-    assert_eq!(*SEEN.lock().unwrap(), [1, 1]);
+    assert_eq!(*SEEN.lock().unwrap(), [1, 1, 1, 1]);
 }
 
 /// Records a history of this code and stops before its last timer.
