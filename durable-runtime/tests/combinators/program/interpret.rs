@@ -115,7 +115,7 @@ impl Machine {
             }
             What::Detach { program } => return self.detach(id, program).await,
             What::State { key, value } => return self.state(*key, *value),
-            What::Status { value } => return word(ctx.set_custom_status(value).map(|()| "status")),
+            What::Status { value } => return self.status(*value),
             What::Send { name } => {
                 let sent = ctx.send_event(ctx.instance_id(), &**name, &u64::from(id));
                 return word(sent.map(|()| "sent"));
@@ -273,6 +273,13 @@ impl Machine {
         word(match value {
             Some(value) => self.ctx.set_state(key, &value).map(|()| "set"),
             None => self.ctx.clear_state(key).map(|()| "cleared"),
+        })
+    }
+
+    fn status(&self, value: Option<u64>) -> String {
+        word(match value {
+            Some(value) => self.ctx.set_custom_status(&value).map(|()| "status"),
+            None => self.ctx.clear_custom_status().map(|()| "no status"),
         })
     }
 
