@@ -7,7 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use durable_core::provider::{ProviderError, SessionId, WakeSeq, WakeSource, WakeTopic};
+use durable_core::provider::{ClockHold, ProviderError, SessionId, WakeSeq, WakeSource, WakeTopic};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -42,13 +42,18 @@ enum Home {
 
 /// The reply that will come when the step is on disk.
 #[derive(Debug)]
-pub(crate) struct ReplyFuture<T>(oneshot::Receiver<Result<T, ProviderError>>);
+pub(crate) struct ReplyFuture<T> {
+    answer: oneshot::Receiver<Result<T, ProviderError>>,
+    /// Until the reply has come.
+    hold: Option<ClockHold>,
+}
 
 impl<T> Future for ReplyFuture<T> {
     type Output = Result<T, ProviderError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|answer| {
+        Pin::new(&mut self.answer).poll(cx).map(|answer| {
+            self.hold = None;
             answer.unwrap_or_else(|_| {
                 Err(ProviderError::Unknown {
                     reason: "the writer ended without a reply".into(),
@@ -122,14 +127,16 @@ impl Backend {
         &self,
         (job, answer): (BoxedJob, oneshot::Receiver<Result<T, ProviderError>>),
     ) -> ReplyFuture<T> {
-        match &self.home {
+        let hold = match &self.home {
             Home::File {
                 writer,
                 reply_tasks,
                 ..
             } => {
+                let hold = self.shared.clock.hold();
                 let queue = reply_tasks.as_ref().and_then(ReplyTasks::queue_here);
                 writer.send(job, queue);
+                hold
             }
             Home::Memory(group_commit) => {
                 let watch = self.health.watch();
@@ -138,9 +145,10 @@ impl Backend {
                     .unwrap_or_else(PoisonError::into_inner)
                     .run_and_answer(vec![job]);
                 watch.finish();
+                None
             }
-        }
-        ReplyFuture(answer)
+        };
+        ReplyFuture { answer, hold }
     }
 
     /// Runs a query.
@@ -149,7 +157,10 @@ impl Backend {
         query: impl FnOnce(&Connection) -> Step<T> + Send + 'static,
     ) -> Result<T, ProviderError> {
         match &self.home {
-            Home::File { readers, .. } => readers.read(query).await,
+            Home::File { readers, .. } => {
+                let _hold = self.shared.clock.hold();
+                readers.read(query).await
+            }
             Home::Memory(group_commit) => {
                 let group_commit = group_commit.lock().unwrap_or_else(PoisonError::into_inner);
                 let connection = group_commit.connection().ok_or_else(closed)?;

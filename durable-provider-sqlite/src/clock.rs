@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use durable_core::provider::{Clock, StoreTime};
+use durable_core::provider::{Clock, ClockHold, StoreTime};
 
 /// The store's time.
 pub(crate) struct StoreClock {
@@ -26,6 +26,11 @@ impl StoreClock {
     /// The time now, in milliseconds since the Unix epoch.
     pub(crate) fn now_ms(&self) -> u64 {
         self.now_after(0)
+    }
+
+    /// Keeps virtual time from passing while a thread of the store works.
+    pub(crate) fn hold(&self) -> Option<ClockHold> {
+        self.clock.hold()
     }
 
     /// The time now that the file says it was `seen_ms`.

@@ -1,9 +1,11 @@
 //! Clocks for stores under test.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 
-use durable_core::provider::Clock;
+use durable_core::provider::{Clock, ClockHold};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::time::Instant;
 
 /// When virtual time begins unless said otherwise, in milliseconds since the Unix epoch.
 pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
@@ -23,19 +25,31 @@ pub(crate) const EPOCH_MS: u64 = 1_700_000_000_000;
 /// assert_eq!(clock.now_ms(), 1_702_592_000_000);
 /// # }
 /// ```
-#[derive(Debug, Clone, Copy)]
+///
+/// It shows the time of the runtime in which it was made on every thread, also on the threads
+/// of a store.
+#[derive(Debug, Clone)]
 pub struct TokioClock {
-    started: tokio::time::Instant,
+    started: Instant,
     started_ms: u64,
+    /// None outside of a runtime.
+    runtime: Option<Handle>,
 }
 
 impl TokioClock {
     /// A clock that shows this time now, in milliseconds since the Unix epoch.
     pub fn starting_at(started_ms: u64) -> Self {
         Self {
-            started: tokio::time::Instant::now(),
+            started: Instant::now(),
             started_ms,
+            runtime: Handle::try_current().ok(),
         }
+    }
+
+    /// The time of the clock's runtime, on whatever thread.
+    fn now(&self) -> Instant {
+        let _entered = self.runtime.as_ref().map(Handle::enter);
+        Instant::now()
     }
 }
 
@@ -47,8 +61,20 @@ impl Default for TokioClock {
 
 impl Clock for TokioClock {
     fn now_ms(&self) -> u64 {
-        let elapsed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.started_ms.saturating_add(elapsed)
+        let elapsed = self.now().saturating_duration_since(self.started);
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        self.started_ms.saturating_add(elapsed_ms)
+    }
+
+    /// Tokio does not move a paused clock while a blocking task runs. Only a runtime with one
+    /// thread can be paused.
+    fn hold(&self) -> Option<ClockHold> {
+        let can_be_paused =
+            |runtime: &&Handle| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        let runtime = self.runtime.as_ref().filter(can_be_paused)?;
+        let (until_dropped, is_dropped) = mpsc::sync_channel::<()>(0);
+        runtime.spawn_blocking(move || is_dropped.recv());
+        Some(ClockHold::new(until_dropped))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where a store takes its time from.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::fmt;
 
 /// A store's clock, given to the store when it is opened.
 ///
@@ -26,11 +28,40 @@ use alloc::sync::Arc;
 pub trait Clock: Send + Sync + 'static {
     /// The time, in milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
+
+    /// Keeps the clock from being moved until the hold is dropped.
+    ///
+    /// A store that works on threads of its own holds its clock while a caller waits for an
+    /// answer: virtual time that passes when no task can go on must not pass meanwhile. Real
+    /// time cannot be held; the default holds nothing.
+    fn hold(&self) -> Option<ClockHold> {
+        None
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for Arc<C> {
     fn now_ms(&self) -> u64 {
         (**self).now_ms()
+    }
+
+    fn hold(&self) -> Option<ClockHold> {
+        (**self).hold()
+    }
+}
+
+/// Holds a clock while it lives; see [`Clock::hold`].
+pub struct ClockHold(#[expect(dead_code, reason = "it is dropped")] Box<dyn Send + Sync>);
+
+impl ClockHold {
+    /// A hold that ends when this is dropped.
+    pub fn new(until_dropped: impl Send + Sync + 'static) -> Self {
+        Self(Box::new(until_dropped))
+    }
+}
+
+impl fmt::Debug for ClockHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClockHold").finish_non_exhaustive()
     }
 }
 

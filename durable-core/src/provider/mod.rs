@@ -22,7 +22,7 @@ mod work;
 
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
-pub use clock::{Clock, StoreTime};
+pub use clock::{Clock, ClockHold, StoreTime};
 pub use commit::{
     Claim, CommitId, CommitOutcome, Committed, CustomStatusUpdate, InstanceUpdate, NextExecution,
     TurnCommit,

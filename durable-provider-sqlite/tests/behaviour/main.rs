@@ -17,4 +17,5 @@ mod runtime;
 #[cfg(unix)]
 mod sharing;
 mod support;
+mod virtual_time;
 mod written_rows;
