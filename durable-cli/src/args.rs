@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Remove ended instances with everything that belongs to them
     Purge(Purge),
+    /// List the nodes that live on the store, with the code that they have
+    Nodes,
     /// Remove past executions of instances that continued as new
     Prune(Prune),
     /// List dead letters: activities that took their workers down too often

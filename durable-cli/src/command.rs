@@ -59,6 +59,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
         Command::Export(export) => commands::export(&store, output, &export).await,
         Command::Import(import) => commands::import(&store, output, &import).await,
         Command::Purge(purge) => commands::purge(&store, output, &purge).await,
+        Command::Nodes => commands::nodes(&store, output).await,
         Command::Prune(prune) => commands::prune(&store, output, &prune).await,
         Command::Poisoned => commands::poisoned(&store, output).await,
         Command::Check => commands::check(&store, output).await,

@@ -2,7 +2,6 @@
 
 use durable_core::provider::{InstanceFilter, InstanceRecord};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
-use durable_runtime::ClientError;
 
 use crate::error::CliError;
 use crate::store::Store;
@@ -12,9 +11,8 @@ pub(crate) const PAGE: usize = 500;
 
 /// The record of an instance, which must be there.
 pub(crate) async fn record(store: &Store, id: &str) -> Result<InstanceRecord, CliError> {
-    let instance = InstanceId::from(id);
-    let record = store.provider().instance(&instance).await?;
-    record.ok_or(CliError::Client(ClientError::NotFound { instance }))
+    let instance = store.client().instance::<(), ()>("", id);
+    Ok(instance.record().await?)
 }
 
 /// Every instance that is meant.
@@ -22,13 +20,11 @@ pub(crate) async fn records(
     store: &Store,
     filter: &InstanceFilter,
 ) -> Result<Vec<InstanceRecord>, CliError> {
+    let client = store.client();
     let mut records = Vec::new();
     let mut after: Option<InstanceId> = None;
     loop {
-        let page = store
-            .provider()
-            .instances(filter, after.as_ref(), PAGE)
-            .await?;
+        let page = client.instances(filter, after.as_ref(), PAGE).await?;
         records.extend(page.instances);
         match page.next {
             Some(next) => after = Some(next),

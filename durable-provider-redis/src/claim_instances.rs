@@ -27,6 +27,8 @@ struct Candidate<'a> {
     at_ms: u64,
     partition: &'a Partition,
     id: InstanceId,
+    /// How a free one is listed: it is claimed only if that is still so.
+    listed: Option<String>,
 }
 
 impl Store {
@@ -40,6 +42,7 @@ impl Store {
         ready.seen = self.wakeups.seen();
         let peek = |partition| {
             let mut call = Call::new(&script::PEEK_INSTANCES, partition);
+            call.declare_session(session);
             call.args.number(session.0).count(max);
             call
         };
@@ -50,11 +53,11 @@ impl Store {
             let mut found = reply.list()?;
             while !found.is_empty() {
                 let id = InstanceId::from(found.text()?);
-                let at_ms = found.number()?;
                 candidates.push(Candidate {
-                    at_ms,
+                    at_ms: found.number()?,
                     partition,
                     id,
+                    listed: found.optional_text()?,
                 });
             }
         }
@@ -104,7 +107,8 @@ impl Store {
             .count(self.options.messages_per_fetch.max(1))
             .count(group.len());
         for (_, candidate) in group {
-            call.instance(&candidate.id);
+            let args = call.instance(&candidate.id);
+            args.optional(candidate.listed.as_ref());
         }
         let mut reply = self.call_of(session, &call).await?;
         let mut found = reply.list()?;

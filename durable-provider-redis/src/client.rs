@@ -10,7 +10,7 @@ use crate::codec::{message_bytes, status_bytes, status_kind};
 use crate::error::unexpected;
 use crate::script::{self, Call};
 use crate::store::Store;
-use crate::turn::push_start;
+use crate::turn::{push_message, push_start};
 
 impl Store {
     pub(crate) async fn start(
@@ -68,9 +68,8 @@ impl Store {
             });
         }
         let mut call = Call::new(&script::SEND, self.partition(target));
-        call.instance(target)
-            .push(message.message_id.as_str())
-            .push(message_bytes(message)?);
+        call.instance(target);
+        push_message(&mut call.args, message)?;
         self.call_for_outcome(&call).await
     }
 

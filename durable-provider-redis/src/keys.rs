@@ -1,13 +1,13 @@
-//! The names of all keys. The hash tag comes first, so that no instance or queue name can
-//! move a key to another slot, and what a name could contain comes last, so that none can
-//! collide with another key.
+//! The names of all keys. The hash tag comes first, so that no instance can move a key to
+//! another slot, and what an id could contain comes last, so that none can collide with
+//! another key.
 
-use durable_core::provider::{SourceEvent, WorkKey};
-use durable_core::{EventId, ExecutionId, InstanceId, Name};
+use durable_core::provider::{SessionId, SourceEvent, WorkKey};
+use durable_core::{EventId, ExecutionId, InstanceId};
 
 /// The keys that every script declares, in the order of `prelude.lua`.
-const BASE: [&str; 14] = [
-    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p",
+const BASE: [&str; 15] = [
+    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p", "q",
 ];
 
 /// One partition: everything of an instance is in one of them.
@@ -73,13 +73,9 @@ impl Partition {
         format!("{}:h:{execution_id}:{id}", self.tag)
     }
 
-    /// The stream and the delayed items of a queue, by its topic.
-    pub(crate) fn queue_keys(&self, topic: &str) -> [String; 2] {
-        let name = topic.strip_prefix('w').unwrap_or(topic);
-        [
-            format!("{}:q{name}", self.tag),
-            format!("{}:d{name}", self.tag),
-        ]
+    /// What the node of a session says of itself.
+    pub(crate) fn session(&self, session: SessionId) -> String {
+        format!("{}:s:{}", self.tag, session.0)
     }
 }
 
@@ -91,16 +87,6 @@ pub(crate) fn store_key(prefix: &str) -> String {
 /// Where scripts publish what they changed.
 pub(crate) fn change_channel(prefix: &str) -> String {
     format!("{prefix}:changes")
-}
-
-/// What a queue is called in scripts and wake-ups.
-pub(crate) fn queue_topic(queue: Option<&Name>) -> String {
-    queue.map_or_else(|| "w".into(), |name| format!("w:{name}"))
-}
-
-/// The queue that a topic names; `None` is the default queue.
-pub(crate) fn queue_of_topic(topic: &str) -> Option<Name> {
-    topic.strip_prefix("w:").map(Name::from)
 }
 
 /// The partition of an instance: FNV-1a, which never changes.
@@ -177,9 +163,8 @@ mod tests {
             for execution in [1, 12] {
                 keys.push(partition.history(name, ExecutionId::new(execution)));
             }
-            keys.extend(partition.queue_keys(&queue_topic(Some(&name.into()))));
         }
-        keys.extend(partition.queue_keys(&queue_topic(None)));
+        keys.push(partition.session(SessionId(12)));
         for key in keys {
             assert!(key.starts_with("{durable:7}:"), "{key}");
             assert!(seen.insert(key.clone()), "{key} twice");
@@ -187,15 +172,12 @@ mod tests {
     }
 
     #[test]
-    fn work_keys_and_queues_survive() {
+    fn work_keys_survive() {
         let source = SourceEvent::new(ExecutionId::new(3), EventId::new(12));
         for name in HOSTILE {
             let key = WorkKey::new(name.into(), source);
             assert_eq!(work_key(&work_text(&key)), Some(key));
-            let queue = Some(Name::from(name));
-            assert_eq!(queue_of_topic(&queue_topic(queue.as_ref())), queue);
         }
-        assert_eq!(queue_of_topic(&queue_topic(None)), None);
     }
 
     #[test]

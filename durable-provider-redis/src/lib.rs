@@ -39,6 +39,9 @@
 //!   [`RedisProvider::open_with_clock`] gives a store another clock, for tests in virtual time.
 //! - **Sessions.** A node that is silent for its session timeout loses what it holds, and the
 //!   node that asks next claims it. The silent one can then neither commit nor settle work.
+//! - **Code.** A session is given only what its node can run. What waits for the code of other
+//!   nodes costs a fetch one look for each different code, however many instances or work items
+//!   need it, and wakes no node that lacks it.
 //! - **Wake-ups.** Scripts publish what they changed, and each process listens on one
 //!   connection of its own. What was not heard is found within
 //!   [`RedisOptions::poll_interval`], which is also about how often an idle node asks at all.
@@ -90,6 +93,7 @@ mod check;
 mod claim_instances;
 mod client;
 mod clock;
+mod code;
 mod codec;
 mod commit;
 mod connection;

@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::{listener, relay};
 
 /// The format of what is stored; raised when older releases could not read it.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 const LONGEST_PREFIX: usize = 128;
 const MOST_PARTITIONS: usize = 1_024;
 /// A cluster can grow to this many primaries without a new store.

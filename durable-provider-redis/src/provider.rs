@@ -8,8 +8,8 @@ use durable_core::provider::{
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
     Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
     PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
-    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeSource, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -138,6 +138,10 @@ impl Provider for RedisProvider {
 
     async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
         self.store().close_session(session).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionRecord>, ProviderError> {
+        self.store().sessions().await
     }
 
     async fn fetch_instances(

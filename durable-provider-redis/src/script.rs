@@ -5,6 +5,8 @@
 
 use std::sync::LazyLock;
 
+use durable_core::Name;
+use durable_core::provider::SessionId;
 use redis::Cmd;
 
 use crate::error::Effect;
@@ -49,7 +51,9 @@ macro_rules! scripts {
 
 // What only frees, keeps or looks also runs when the memory is full.
 scripts! {
+    NEW_SESSION "new_session" Writes "";
     OPEN_SESSION "open_session" Writes "";
+    SESSIONS "sessions" Reads " flags=allow-oom";
     HEARTBEAT "heartbeat" Writes " flags=allow-oom";
     CLOSE_SESSION "close_session" Writes " flags=allow-oom";
     LATE "late" Reads " flags=allow-oom";
@@ -60,7 +64,6 @@ scripts! {
     RELEASE "release" Writes " flags=allow-oom";
     PEEK_WORK "peek_work" Reads " flags=allow-oom";
     CLAIM_WORK "claim_work" Writes "";
-    WORK_QUEUE "work_queue" Reads " flags=allow-oom";
     CANCELLED_WORK "cancelled_work" Reads " flags=allow-oom";
     SETTLE "settle" Writes "";
     HEARTBEAT_WORK "heartbeat_work" Writes "";
@@ -111,6 +114,15 @@ impl Args {
         self.push(if value { "1" } else { "0" })
     }
 
+    /// Names queues, after their number; `None` is the default queue.
+    pub(crate) fn queues(&mut self, queues: &[Option<Name>]) -> &mut Self {
+        self.count(queues.len());
+        for queue in queues {
+            self.optional(queue.as_deref());
+        }
+        self
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -128,7 +140,7 @@ impl Args {
         self.ends.extend(others.ends.iter().map(|end| start + end));
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
         self.ends.iter().map(move |end| {
             let value = self.bytes.get(start..*end).unwrap_or_default();
@@ -163,13 +175,9 @@ impl<'a> Call<'a> {
         self.args.push(id)
     }
 
-    /// Declares the keys of queues and names them, after their number.
-    pub(crate) fn queues(&mut self, topics: &[String]) {
-        self.args.count(topics.len());
-        for topic in topics {
-            self.keys.extend(self.partition.queue_keys(topic));
-            self.args.push(topic);
-        }
+    /// Declares the key of a session.
+    pub(crate) fn declare_session(&mut self, session: SessionId) {
+        self.keys.push(self.partition.session(session));
     }
 
     /// The command that names the script by its hash; `head` comes before the arguments.

@@ -3,45 +3,65 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use durable_core::provider::{CancelledWork, ProviderError, SessionId, SessionOptions};
+use durable_core::provider::{
+    CancelledWork, ProviderError, SessionId, SessionOptions, SessionRecord,
+};
+use futures::future::try_join_all;
 
+use crate::code::push_served;
 use crate::error::unexpected;
 use crate::keys::{Partition, work_key};
-use crate::script::{self, Call};
+use crate::script::{self, Call, Script};
 use crate::store::Store;
 
 /// How much of a late session is freed in one step.
 const SWEEP_TOGETHER: usize = 200;
-/// Longer than any session lives, in milliseconds, and far below what a script counts exactly.
-const MAX_SESSION_TIMEOUT_MS: u64 = 1 << 50;
 
 impl Store {
     pub(crate) async fn open_session(
         &self,
         options: &SessionOptions,
     ) -> Result<SessionId, ProviderError> {
-        let timeout_ms = options.session_timeout_ms.min(MAX_SESSION_TIMEOUT_MS);
-        let call = |partition, session: Option<SessionId>| {
-            let mut call = Call::new(&script::OPEN_SESSION, partition);
-            let id = session.map(|session| session.0.to_string());
-            let args = call.args.optional(id);
-            args.number(timeout_ms).push(&options.node);
-            call
-        };
-        let (_, mut reply) = self.call(&call(&self.partitions[0], None)).await?;
+        self.options.limits.check_session(options)?;
+        let json = options.to_json()?;
+        let number = Call::new(&script::NEW_SESSION, &self.partitions[0]);
+        let (_, mut reply) = self.call(&number).await?;
         let session = SessionId(reply.number()?);
-        for partition in &self.partitions[1..] {
-            self.call(&call(partition, Some(session))).await?;
+        for partition in &self.partitions {
+            let mut call = of_session(&script::OPEN_SESSION, partition, session);
+            call.args.number(options.session_timeout_ms).push(&json);
+            push_served(&mut call.args, options.code.as_ref());
+            self.call(&call).await?;
         }
+        self.wakeups.note_code(session, options.code.clone());
         Ok(session)
     }
 
+    /// The sessions that live in the first partition, as in every other one.
+    pub(crate) async fn sessions(&self) -> Result<Vec<SessionRecord>, ProviderError> {
+        let partition = &self.partitions[0];
+        let (_, mut reply) = self.call(&Call::new(&script::SESSIONS, partition)).await?;
+        let mut found = reply.list()?;
+        let mut live = BTreeMap::new();
+        while !found.is_empty() {
+            live.insert(SessionId(found.number()?), found.number()?);
+        }
+        let records = live.into_iter().map(|(session, ends_at_ms)| async move {
+            let mut command = redis::cmd("HGET");
+            command.arg(partition.session(session)).arg("options");
+            // It may have ended since the look.
+            let Some(json) = self.read::<Option<String>>(&command).await? else {
+                return Ok(None);
+            };
+            let options = SessionOptions::from_json(&json)?;
+            Ok::<_, ProviderError>(Some(SessionRecord::new(session, options, ends_at_ms)))
+        });
+        let records = try_join_all(records).await?;
+        Ok(records.into_iter().flatten().collect())
+    }
+
     pub(crate) async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
-        let beat = |partition| {
-            let mut call = Call::new(&script::HEARTBEAT, partition);
-            call.args.number(session.0);
-            call
-        };
+        let beat = |partition| of_session(&script::HEARTBEAT, partition, session);
         self.call_everywhere(Some(session), beat).await.map(drop)
     }
 
@@ -68,8 +88,7 @@ impl Store {
 
     pub(crate) async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
         for partition in &self.partitions {
-            let mut call = Call::new(&script::CLOSE_SESSION, partition);
-            call.args.number(session.0);
+            let call = of_session(&script::CLOSE_SESSION, partition, session);
             self.call(&call).await?;
             self.sweep(partition).await?;
         }
@@ -86,9 +105,8 @@ impl Store {
             if status == "NONE" {
                 return Ok(());
             }
-            let session = reply.text()?;
-            let mut call = Call::new(&script::SWEEP, partition);
-            call.args.push(&session);
+            let session = SessionId(reply.number()?);
+            let mut call = of_session(&script::SWEEP, partition, session);
             let mut instances = Vec::new();
             let mut held = reply.list()?;
             while !held.is_empty() {
@@ -98,10 +116,10 @@ impl Store {
             for id in &instances {
                 call.instance(id);
             }
-            let mut work = BTreeMap::new();
+            let mut work = Vec::new();
             let mut holds = reply.list()?;
             while !holds.is_empty() {
-                work.insert(holds.text()?, holds.text()?);
+                work.push(holds.text()?);
             }
             declare_work(&mut call, &work)?;
             self.call_once(&call).await?;
@@ -109,11 +127,23 @@ impl Store {
     }
 }
 
-/// Declares the instances and the queues of work items, and names them with their owners.
-fn declare_work(call: &mut Call<'_>, work: &BTreeMap<String, String>) -> Result<(), ProviderError> {
+/// A call about a session, which it declares and names.
+fn of_session<'a>(
+    script: &'static Script,
+    partition: &'a Partition,
+    session: SessionId,
+) -> Call<'a> {
+    let mut call = Call::new(script, partition);
+    call.declare_session(session);
+    call.args.number(session.0);
+    call
+}
+
+/// Declares the instances of work items, and names the items with their owners.
+fn declare_work(call: &mut Call<'_>, work: &[String]) -> Result<(), ProviderError> {
     let mut owners = BTreeSet::new();
     let mut items = Vec::new();
-    for key in work.keys() {
+    for key in work {
         let owner = work_key(key)
             .ok_or_else(|| unexpected("a work key"))?
             .instance;
@@ -124,8 +154,6 @@ fn declare_work(call: &mut Call<'_>, work: &BTreeMap<String, String>) -> Result<
     for owner in &owners {
         call.instance(owner);
     }
-    let topics: BTreeSet<String> = work.values().cloned().collect();
-    call.queues(&topics.into_iter().collect::<Vec<_>>());
     call.args.count(items.len());
     for (key, owner) in items {
         call.args.push(key).push(owner.as_str());

@@ -5,11 +5,11 @@ use durable_core::provider::{
     CustomStatusUpdate, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
     StartInstance, TurnCommit,
 };
-use durable_core::{Event, HistoryEntry, Version};
+use durable_core::{Event, HistoryEntry, Name, Version};
 
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
-use crate::keys::{Partition, queue_topic, source_text};
+use crate::keys::{Partition, source_text};
 use crate::script::{self, Args, Call};
 use crate::store::Store;
 
@@ -30,7 +30,7 @@ pub(crate) fn prepare(
     timers(&mut call.args, turn)?;
     messages(store, &mut call, turn)?;
     call.args.flag(turn.keep_lease);
-    work(&mut call, turn)?;
+    work(&mut call.args, turn)?;
     let Call { keys, args, .. } = call;
     Ok(PreparedTurn { keys, args })
 }
@@ -49,6 +49,7 @@ fn identify(call: &mut Call<'_>, turn: &TurnCommit) {
     call.keys
         .push(call.partition.history(id, turn.execution_id));
     call.keys.push(call.partition.history(id, next));
+    call.declare_session(turn.lease.session);
 }
 
 fn events(call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
@@ -162,17 +163,20 @@ pub(crate) fn declare_targets<'t>(call: &mut Call<'_>, targets: impl IntoIterato
     }
 }
 
-/// A message's id and bytes, and what it starts if it is a start.
+/// A message's id and bytes, its sort, and what it starts if it is a start.
 pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), ProviderError> {
     args.push(message.message_id.as_str())
         .push(message_bytes(message)?);
     match &message.body {
         MessageBody::Start(start) => {
-            args.flag(true);
+            args.push("s");
             push_start(args, start);
         }
+        MessageBody::Terminate { .. } => {
+            args.push("t");
+        }
         _ => {
-            args.flag(false);
+            args.push("-");
         }
     }
     Ok(())
@@ -188,49 +192,34 @@ pub(crate) fn push_start(args: &mut Args, start: &StartInstance) {
     }
 }
 
-/// The queues that the turn names, its claim, and its new work.
-fn work(call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
-    let new_work: Vec<ScheduledWork> = turn
-        .new_work
-        .iter()
-        .map(|work| ScheduledWork::of_turn(turn, *work))
-        .collect::<Result<_, _>>()?;
-    let claims = match turn.claim.max {
-        0 => &[],
-        _ => turn.claim.queues.as_slice(),
-    };
-    let claimed = distinct(claims.iter().map(|queue| queue_topic(queue.as_ref())));
-    let topics = new_work.iter().map(|work| work.topic.clone());
-    let topics = distinct(claimed.iter().cloned().chain(topics));
-    call.queues(&topics);
-    call.args.count(turn.claim.max.min(MAX_CLAIM));
-    call.args.count(claimed.len());
-    for number in 1..=claimed.len() {
-        call.args.count(number);
-    }
-    call.args.count(new_work.len());
-    for ScheduledWork { work, entry, topic } in new_work {
-        let queue = topics.iter().position(|known| *known == topic);
-        call.args
-            .push(source_text(work.source))
+/// The claim of the turn, and its new work.
+fn work(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
+    args.count(turn.claim.max.min(MAX_CLAIM));
+    args.queues(&turn.claim.queues);
+    args.count(turn.new_work.len());
+    for work in &turn.new_work {
+        let scheduled = ScheduledWork::of_turn(turn, *work)?;
+        args.push(source_text(work.source))
             .number(work.number)
-            .count(entry)
-            .count(queue.map_or(0, |queue| queue + 1));
+            .count(scheduled.entry)
+            .optional(scheduled.queue.map(Name::as_str))
+            .push(scheduled.activity.as_str());
     }
     Ok(())
 }
 
-/// New work: the place of its entry among those that the turn appends, from 1, and its queue.
-struct ScheduledWork {
-    work: NewWork,
+/// New work: the place of its entry among those that the turn appends, from 1, and what that
+/// says of it.
+struct ScheduledWork<'a> {
     entry: usize,
-    topic: String,
+    queue: Option<&'a Name>,
+    activity: &'a Name,
 }
 
-impl ScheduledWork {
-    fn of_turn(turn: &TurnCommit, work: NewWork) -> Result<Self, ProviderError> {
+impl<'a> ScheduledWork<'a> {
+    fn of_turn(turn: &'a TurnCommit, work: NewWork) -> Result<Self, ProviderError> {
         let scheduled = turn.entry(work.source).map(|entry| &entry.event);
-        let Some(Event::ActivityScheduled { options, .. }) = scheduled else {
+        let Some(Event::ActivityScheduled { name, options, .. }) = scheduled else {
             return Err(not_of_this_turn("new work", work.source));
         };
         let (before, first) = match work.source.execution_id == turn.execution_id {
@@ -239,9 +228,9 @@ impl ScheduledWork {
         };
         let distance = work.source.event_id.get().saturating_sub(first);
         Ok(Self {
-            work,
             entry: before + usize::try_from(distance).unwrap_or(usize::MAX),
-            topic: queue_topic(options.queue.as_ref()),
+            queue: options.queue.as_ref(),
+            activity: name,
         })
     }
 }
@@ -251,15 +240,4 @@ fn not_of_this_turn(what: &str, source: SourceEvent) -> ProviderError {
     ProviderError::Invalid {
         reason: format!("{what} names {source}, which is no such event of this turn"),
     }
-}
-
-/// Each once, in the order of the first.
-pub(crate) fn distinct(topics: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for topic in topics {
-        if !found.contains(&topic) {
-            found.push(topic);
-        }
-    }
-    found
 }

@@ -4,14 +4,16 @@
 //! are this process's own: a fetch takes the version before it asks, so whatever is noted
 //! later may have come after it. When the listener was away, everything may have changed.
 
-use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use durable_core::provider::{Change, ProviderError, SessionId, WakeRegistry, WakeSeq, WakeSource};
+use durable_core::provider::{
+    Change, ProviderError, ServedCode, SessionId, WakeRegistry, WakeSeq, WakeSource,
+};
 use tokio::sync::Notify;
 
-use crate::keys::queue_of_topic;
+use crate::code::{code_of, work_in_lane};
 
 /// How many ended sessions are remembered.
 const REMEMBERED_SESSIONS: usize = 8_192;
@@ -29,6 +31,8 @@ struct WakeState {
     registry: WakeRegistry,
     /// Sessions that are known to have ended.
     ended: HashSet<SessionId>,
+    /// The code of the sessions that were opened here, unless they run any.
+    codes: HashMap<SessionId, Arc<ServedCode>>,
 }
 
 /// What a script published.
@@ -60,6 +64,13 @@ impl Wakeups {
                 }
             }
         });
+    }
+
+    /// Notes which code the node of a new session has; `None` is any.
+    pub(crate) fn note_code(&self, session: SessionId, code: Option<ServedCode>) {
+        if let Some(code) = code {
+            self.lock().codes.insert(session, Arc::new(code));
+        }
     }
 
     /// Notes that a session has ended.
@@ -98,6 +109,10 @@ impl WakeSource for Wakeups {
             false => Ok(()),
         }
     }
+
+    fn code_of(&self, session: SessionId) -> Option<Arc<ServedCode>> {
+        self.lock().codes.get(&session).cloned()
+    }
 }
 
 impl WakeState {
@@ -106,6 +121,7 @@ impl WakeState {
             self.ended.clear();
         }
         self.ended.insert(session);
+        self.codes.remove(&session);
         self.registry.note(Change::Session(session));
     }
 }
@@ -116,9 +132,9 @@ impl Topic {
         let session = |id: &str| id.parse().ok().map(SessionId);
         let (sort, rest) = topic.split_at_checked(1)?;
         let change = match sort {
-            "f" => Change::FreeInstances,
+            "f" => Change::FreeInstance(code_of(rest)?),
             "t" => Change::Timers,
-            "w" => Change::Work(queue_of_topic(topic)),
+            "w" => work_in_lane(rest)?,
             "s" => Change::Session(session(rest)?),
             "c" => Change::Cancellations(session(rest)?),
             "i" => Change::Instance(rest.into()),
@@ -143,7 +159,7 @@ fn topics(mut published: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use durable_core::provider::WakeTopic;
+    use durable_core::provider::{RequiredCode, WakeTopic};
     use futures::FutureExt;
 
     use super::*;
@@ -162,12 +178,19 @@ mod tests {
 
     #[test]
     fn every_topic_is_read() {
-        let published = "1:f1:t1:w5:w:gpu3:s123:c122:e71:o2:ia2:db";
+        let published = "2:f-10:f5:-:order15:f5:5:order1.0.01:t\
+                         11:w6:-:charge14:w6:3:chargegpu3:s123:c122:e71:o2:ia2:db";
+        let work = |queue: Option<&str>| Change::Work {
+            queue: queue.map(Into::into),
+            activity: "charge".into(),
+        };
         let changes = [
-            Change::FreeInstances,
+            Change::FreeInstance(RequiredCode::None),
+            Change::FreeInstance(RequiredCode::new("order", None)),
+            Change::FreeInstance(RequiredCode::new("order", Some("1.0.0".into()))),
             Change::Timers,
-            Change::Work(None),
-            Change::Work(Some("gpu".into())),
+            work(None),
+            work(Some("gpu")),
             Change::Session(SessionId(12)),
             Change::Cancellations(SessionId(12)),
         ];
@@ -184,7 +207,7 @@ mod tests {
         assert_eq!(parsed("6:ia:1:t9:"), [change("a:1:t")]);
         assert_eq!(parsed("3:iü"), [change("ü")]);
         for torn in [
-            "", "x:y", "2:iü", "0:", "1:x", "2:sx", "1:s", ":1:t", "99:t",
+            "", "x:y", "2:iü", "0:", "1:x", "2:sx", "1:s", ":1:t", "99:t", "1:f", "1:w", "2:w-",
         ] {
             assert_eq!(parsed(torn), [], "{torn}");
         }
@@ -193,7 +216,7 @@ mod tests {
     #[test]
     fn what_was_published_ends_the_waits_for_it() {
         let wakeups = Wakeups::default();
-        wakeups.note_published("1:f1:t");
+        wakeups.note_published("2:f-1:t");
         let seen = WakeSeq(2);
         assert_eq!(wakeups.seen(), seen);
         assert_eq!(wait(&wakeups, None, &WakeTopic::Timers, 0), Some(Ok(seen)));
@@ -205,6 +228,21 @@ mod tests {
         wakeups.note_published("1:o");
         assert!(wakeups.outbox.notified().now_or_never().is_some());
         assert_eq!(wakeups.seen(), seen);
+    }
+
+    #[test]
+    fn a_session_that_was_opened_here_is_told_of_its_code_only_until_it_ends() {
+        let wakeups = Wakeups::default();
+        let code = ServedCode::new().orchestration("order", "1.0.0");
+        wakeups.note_code(SessionId(7), Some(code.clone()));
+        wakeups.note_code(SessionId(8), None);
+        wakeups.note_published("15:f5:5:order2.0.0");
+        let wait = |session| wait(&wakeups, Some(session), &WakeTopic::Instances, 0);
+        let seen = Some(Ok(WakeSeq(1)));
+        assert_eq!((wait(7), wait(8), wait(9)), (None, seen.clone(), seen));
+        assert_eq!(wakeups.code_of(SessionId(7)), Some(Arc::new(code)));
+        wakeups.note_end(SessionId(7));
+        assert_eq!(wakeups.code_of(SessionId(7)), None);
     }
 
     #[test]

@@ -10,10 +10,9 @@ use durable_core::{Failure, MessageId, Name, Payload};
 use futures::future::join_all;
 
 use crate::codec::{failure_bytes, message_bytes};
-use crate::keys::{Partition, queue_topic, work_text};
+use crate::keys::{Partition, work_text};
 use crate::script::{self, Args, Call};
 use crate::store::Store;
-use crate::turn::distinct;
 
 /// How much work one fetch claims at most.
 const MAX_FETCH: usize = 500;
@@ -25,18 +24,17 @@ impl Store {
         queues: &[Option<Name>],
         max: usize,
     ) -> Result<WorkBatch, ProviderError> {
-        let topics = distinct(queues.iter().map(|queue| queue_topic(queue.as_ref())));
         let max = max.min(MAX_FETCH);
         let mut batch = WorkBatch::default();
         batch.seen = self.wakeups.seen();
-        let order = self.order_of_work(&topics, max).await?;
+        let order = self.order_of_work(session, queues, max).await?;
         let claims = self
             .shares(&order, max)
             .into_iter()
             .map(|(partition, share)| {
                 let mut call = Call::new(&script::CLAIM_WORK, partition);
-                call.args.number(session.0).count(share);
-                call.queues(&topics);
+                call.declare_session(session);
+                call.args.number(session.0).count(share).queues(queues);
                 async move { (partition.number, self.call_of(session, &call).await) }
             });
         let mut claimed: BTreeMap<usize, VecDeque<ClaimedWork>> = BTreeMap::new();
@@ -68,7 +66,8 @@ impl Store {
     /// partition nothing needs to be known.
     async fn order_of_work(
         &self,
-        topics: &[String],
+        session: SessionId,
+        queues: &[Option<Name>],
         max: usize,
     ) -> Result<Vec<usize>, ProviderError> {
         if self.partitions.len() == 1 {
@@ -76,8 +75,8 @@ impl Store {
         }
         let peek = |partition| {
             let mut call = Call::new(&script::PEEK_WORK, partition);
-            call.args.count(max);
-            call.queues(topics);
+            call.declare_session(session);
+            call.args.count(max).queues(queues);
             call
         };
         let mut ready: Vec<(u64, u64, usize)> = Vec::new();
@@ -122,31 +121,11 @@ impl Store {
         call.instance(&lease.key.instance);
         push_lease(&mut call.args, lease);
         push_result(&mut call.args, &lease.key, result)?;
-        let queue = match result {
-            WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => {
-                self.queue_of(partition, &lease.key).await?
-            }
-            WorkResult::Finished(_) | WorkResult::Poisoned(_) => None,
-        };
-        call.queues(queue.as_slice());
         match self.call(&call).await?.0.as_str() {
             "SETTLED" => Ok(SettleOutcome::Settled),
             "LEASE_LOST" => Ok(SettleOutcome::LeaseLost),
             other => Err(Self::unexpected_status(&call, other)),
         }
-    }
-
-    /// The queue of a work item, as its topic; `None` if the item is gone.
-    async fn queue_of(
-        &self,
-        partition: &Partition,
-        key: &WorkKey,
-    ) -> Result<Option<String>, ProviderError> {
-        let mut call = Call::new(&script::WORK_QUEUE, partition);
-        call.args.push(work_text(key));
-        let (_, mut reply) = self.call(&call).await?;
-        let topic = reply.text()?;
-        Ok(Some(topic).filter(|topic| !topic.is_empty()))
     }
 
     pub(crate) async fn heartbeat_work(

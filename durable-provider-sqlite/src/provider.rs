@@ -9,10 +9,12 @@ use durable_core::provider::{
     IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
     PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
-    SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease,
-    WorkSettlement,
+    SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
+
+use rusqlite::Connection;
 
 use crate::backend::Backend;
 use crate::integrity::{self, IntegrityReport};
@@ -147,9 +149,10 @@ impl Provider for SqliteProvider {
     }
 
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
+        self.limits.check_session(&options)?;
         let step = self
             .backend
-            .write(move |store| store.open_session(&options));
+            .write(move |store| store.open_session(options.clone()));
         step.await
     }
 
@@ -165,6 +168,12 @@ impl Provider for SqliteProvider {
             .backend
             .write(move |store| store.close_session(session));
         step.await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionRecord>, ProviderError> {
+        let now_ms = self.backend.now_ms();
+        let live = move |connection: &Connection| query::sessions(connection, now_ms);
+        self.backend.read(live).await
     }
 
     async fn fetch_instances(

@@ -3,7 +3,7 @@
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
     InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest,
-    SourceEvent, StatusKind, WorkKey,
+    ServedCode, SessionId, SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
 };
 use durable_core::{
     EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
@@ -171,6 +171,52 @@ fn walk(
         }
     }
     Ok(())
+}
+
+/// A session as its row says.
+pub(crate) struct StoredSession {
+    pub(crate) session: SessionId,
+    pub(crate) options: SessionOptions,
+    pub(crate) last_heartbeat_ms: u64,
+}
+
+/// The sessions that have rows, by id. A row that cannot be read must not stop the store:
+/// its session is given nothing, and ends when its heartbeats do.
+pub(crate) fn stored_sessions(connection: &Connection) -> rusqlite::Result<Vec<StoredSession>> {
+    let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
+    let sessions = statement.query_map([], |row| {
+        let session = SessionId(uint(row.get(0)?));
+        let options = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        let options = SessionOptions::from_json(options).unwrap_or_else(|error| {
+            tracing::error!(%session, %error, "a session is damaged");
+            SessionOptions::default().code(ServedCode::new())
+        });
+        Ok(StoredSession {
+            session,
+            options,
+            last_heartbeat_ms: uint(row.get(2)?),
+        })
+    })?;
+    sessions.collect()
+}
+
+/// The sessions that live at this time, by id.
+pub(crate) fn sessions(connection: &Connection, now_ms: u64) -> Step<Vec<SessionRecord>> {
+    let sessions = stored_sessions(connection)?.into_iter();
+    Ok(sessions
+        .map(|stored| {
+            let ends_at_ms = late_at_ms(stored.last_heartbeat_ms, &stored.options);
+            SessionRecord::new(stored.session, stored.options, ends_at_ms)
+        })
+        .filter(|record| record.ends_at_ms > now_ms)
+        .collect())
+}
+
+/// When a session ends, if no heartbeat comes.
+fn late_at_ms(last_heartbeat_ms: u64, options: &SessionOptions) -> u64 {
+    last_heartbeat_ms
+        .saturating_add(options.session_timeout_ms)
+        .saturating_add(1)
 }
 
 pub(crate) fn executions(connection: &Connection, id: &InstanceId) -> Step<Vec<ExecutionRecord>> {

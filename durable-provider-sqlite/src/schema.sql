@@ -16,9 +16,25 @@ INSERT INTO meta (id, now_ms, last_number) VALUES (1, 0, 0);
 
 CREATE TABLE session (
     id INTEGER PRIMARY KEY,
-    node TEXT NOT NULL,
-    session_timeout_ms INTEGER NOT NULL,
+    -- What its node said of itself, as JSON.
+    options TEXT NOT NULL,
     last_heartbeat_ms INTEGER NOT NULL
+) STRICT;
+
+-- The code that instances need. Rows are only added, with numbers from 1 on. Without a
+-- version (the empty text) any version will do.
+CREATE TABLE code (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL
+) STRICT;
+
+-- The lanes of work: one activity in one queue. Rows are only added, with numbers from 1 on.
+-- The default queue has no name.
+CREATE TABLE lane (
+    number INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    activity TEXT NOT NULL
 ) STRICT;
 
 -- What a turn changes of an instance: small, so that a step rewrites few bytes.
@@ -32,8 +48,10 @@ CREATE TABLE instance (
     commit_id BLOB,
     committed_at_ms INTEGER NOT NULL,
     commit_answer BLOB,
-    -- The session that holds the lease; 0 if there is none.
-    session_id INTEGER NOT NULL,
+    -- The number of the code that a session needs to claim it; 0 if it needs none.
+    code INTEGER NOT NULL,
+    -- The session that holds the lease, or the code with a minus sign if there is none.
+    holder INTEGER NOT NULL,
     token INTEGER NOT NULL,
     -- Messages up to here were given to the holder.
     given_seq INTEGER NOT NULL,
@@ -49,7 +67,7 @@ CREATE TABLE instance (
     inline_work BLOB
 ) STRICT;
 
-CREATE INDEX instance_place ON instance (session_id, ready_at_ms, ready_number);
+CREATE INDEX instance_place ON instance (holder, ready_at_ms, ready_number);
 
 -- What is known of an instance and seldom changes.
 CREATE TABLE record (
@@ -120,8 +138,7 @@ CREATE TABLE work (
     event_id INTEGER NOT NULL,
     -- Which activity call of its execution it is.
     number INTEGER NOT NULL,
-    -- The default queue has no name.
-    queue TEXT NOT NULL,
+    lane INTEGER NOT NULL,
     -- The session that holds the lease; 0 if there is none, -1 if the entry is damaged and
     -- no session can claim the work.
     session_id INTEGER NOT NULL,
@@ -135,7 +152,7 @@ CREATE TABLE work (
     PRIMARY KEY (instance_key, execution_id, event_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX work_place ON work (session_id, queue, ready_at_ms, ready_number);
+CREATE INDEX work_place ON work (session_id, lane, ready_at_ms, ready_number);
 CREATE INDEX work_cancelled ON work (session_id) WHERE is_cancelled = 1;
 
 -- Dead letters: poisoned work, kept for inspection. What was called stands in the history.

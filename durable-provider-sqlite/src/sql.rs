@@ -17,9 +17,12 @@ statements! {
     TIME_OF_LAST_TURN = include_str!("sql/time_of_last_turn.sql");
     META_WRITE = "UPDATE meta SET now_ms = ?1, last_number = ?2 WHERE id = 1";
 
-    SESSION_INSERT = "INSERT INTO session (id, node, session_timeout_ms, last_heartbeat_ms) VALUES (?1, ?2, ?3, ?4)";
+    SESSION_INSERT = "INSERT INTO session (id, options, last_heartbeat_ms) VALUES (?1, ?2, ?3)";
     SESSION_BEAT = "UPDATE session SET last_heartbeat_ms = ?2 WHERE id = ?1";
     SESSION_DELETE = "DELETE FROM session WHERE id = ?1";
+
+    CODE_ADD = "INSERT INTO code (number, name, version) VALUES (?1, ?2, ?3)";
+    LANE_ADD = "INSERT INTO lane (number, queue, activity) VALUES (?1, ?2, ?3)";
 
     KEY_OF_ID = "SELECT key FROM record WHERE id = ?1";
     ID_OF_KEY = "SELECT id FROM record WHERE key = ?1";
@@ -29,14 +32,14 @@ statements! {
     INSTANCE_STEP = include_str!("sql/instance_step.sql");
     INSTANCE_PLACE = include_str!("sql/instance_place.sql");
     INSTANCE_INLINE_WORK = "UPDATE instance SET inline_work = ?2 WHERE key = ?1";
-    INSTANCES_WITH_WORK = "SELECT inline_work FROM instance WHERE session_id = ?1 AND inline_work IS NOT NULL";
+    INSTANCES_WITH_WORK = "SELECT inline_work FROM instance WHERE holder = ?1 AND inline_work IS NOT NULL";
     INSTANCE_BLOCK = "UPDATE instance SET is_blocked = 1 WHERE key = ?1";
     INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
     INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
     INSTANCES_READY = include_str!("sql/instances_ready.sql");
     INSTANCE_NEXT_DUE = include_str!("sql/instance_next_due.sql");
-    INSTANCES_HELD = "SELECT key FROM instance WHERE session_id = ?1";
-    INSTANCE_IS_HELD = "SELECT 1 FROM instance WHERE session_id = ?1 LIMIT 1";
+    INSTANCES_HELD = "SELECT key FROM instance WHERE holder = ?1";
+    INSTANCE_IS_HELD = "SELECT 1 FROM instance WHERE holder = ?1 LIMIT 1";
 
     RECORD_INSERT = include_str!("sql/record_insert.sql");
     RECORD_RESTART = include_str!("sql/record_restart.sql");
@@ -80,7 +83,7 @@ statements! {
     WORK_CANCEL_ALL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 RETURNING session_id";
     WORK_BEAT = "UPDATE work SET heartbeat = ?4 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     WORK_HELD = include_str!("sql/work_held.sql");
-    WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND queue = ?2 LIMIT 1";
+    WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND lane = ?2 LIMIT 1";
     WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
     POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, number, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
 
@@ -93,7 +96,13 @@ statements! {
 
 /// Sessions are few: they are read as a whole, after another process changed something.
 pub(crate) const SESSIONS_READ: &str =
-    "SELECT id, session_timeout_ms, last_heartbeat_ms FROM session";
+    "SELECT id, options, last_heartbeat_ms FROM session ORDER BY id";
+
+/// Codes and lanes are as few as what the nodes register: they are read as a whole, after
+/// another process changed something.
+pub(crate) const CODES_READ: &str = "SELECT number, name, version FROM code ORDER BY number";
+/// See [`CODES_READ`].
+pub(crate) const LANES_READ: &str = "SELECT number, queue, activity FROM lane ORDER BY number";
 
 /// Poisoned work is little: it is read as a whole and sorted.
 pub(crate) const POISONED_READ: &str = include_str!("sql/poisoned_read.sql");

@@ -63,7 +63,27 @@ impl PreparedTurn {
 pub(crate) struct PreparedMessage {
     pub(crate) target: InstanceId,
     pub(crate) message_id: MessageId,
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
+    is_terminate: bool,
+}
+
+/// A message on its way into an inbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OutgoingBytes<'a> {
+    pub(crate) message_id: &'a MessageId,
+    pub(crate) bytes: &'a [u8],
+    /// It ends the instance without its code.
+    pub(crate) is_terminate: bool,
+}
+
+impl<'a> OutgoingBytes<'a> {
+    pub(crate) fn of(message: &'a Message, bytes: &'a [u8]) -> Self {
+        Self {
+            message_id: &message.message_id,
+            bytes,
+            is_terminate: matches!(message.body, MessageBody::Terminate { .. }),
+        }
+    }
 }
 
 impl PreparedMessage {
@@ -76,8 +96,17 @@ impl PreparedMessage {
         Ok(Self {
             target,
             bytes: message_bytes(&message)?,
+            is_terminate: matches!(message.body, MessageBody::Terminate { .. }),
             message_id: message.message_id,
         })
+    }
+
+    pub(crate) fn bytes(&self) -> OutgoingBytes<'_> {
+        OutgoingBytes {
+            message_id: &self.message_id,
+            bytes: &self.bytes,
+            is_terminate: self.is_terminate,
+        }
     }
 }
 

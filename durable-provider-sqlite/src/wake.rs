@@ -4,12 +4,14 @@
 //! of a group when the group is on disk. A fetch returns the version that it saw within its
 //! transaction.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use durable_core::provider::{Change, ProviderError, SessionId, WakeRegistry, WakeSource};
+use durable_core::provider::{
+    Change, ProviderError, ServedCode, SessionId, WakeRegistry, WakeSource,
+};
 
 /// A change and its version.
 pub(crate) type VersionedChange = (Change, u64);
@@ -25,8 +27,8 @@ pub(crate) struct Wakeups {
 #[derive(Debug, Default)]
 struct Published {
     registry: WakeRegistry,
-    /// The sessions that live.
-    sessions: HashSet<SessionId>,
+    /// The sessions that live, with their code; `None` is any.
+    sessions: HashMap<SessionId, Option<Arc<ServedCode>>>,
 }
 
 impl Wakeups {
@@ -40,7 +42,7 @@ impl Wakeups {
     }
 
     /// Makes known which sessions live.
-    pub(crate) fn set_sessions(&self, sessions: HashSet<SessionId>) {
+    pub(crate) fn set_sessions(&self, sessions: HashMap<SessionId, Option<Arc<ServedCode>>>) {
         self.lock().sessions = sessions;
     }
 
@@ -68,10 +70,14 @@ impl WakeSource for Wakeups {
     }
 
     fn check_session(&self, session: SessionId) -> Result<(), ProviderError> {
-        match self.lock().sessions.contains(&session) {
+        match self.lock().sessions.contains_key(&session) {
             true => Ok(()),
             false => Err(ProviderError::SessionLost { session }),
         }
+    }
+
+    fn code_of(&self, session: SessionId) -> Option<Arc<ServedCode>> {
+        self.lock().sessions.get(&session).cloned().flatten()
     }
 }
 
@@ -95,7 +101,7 @@ mod tests {
     async fn a_wait_ends_with_its_change_or_its_session() {
         let wakeups = Wakeups::default();
         let session = SessionId(1);
-        wakeups.set_sessions(HashSet::from([session]));
+        wakeups.set_sessions(HashMap::from([(session, None)]));
         let timers = WakeTopic::Timers;
         let mut first = std::pin::pin!(wakeups.wait_for_change(Some(session), &timers, WakeSeq(0)));
         assert!(futures::poll!(&mut first).is_pending());
@@ -104,7 +110,7 @@ mod tests {
         let mut second =
             std::pin::pin!(wakeups.wait_for_change(Some(session), &timers, WakeSeq(3)));
         assert!(futures::poll!(&mut second).is_pending());
-        wakeups.set_sessions(HashSet::new());
+        wakeups.set_sessions(HashMap::new());
         wakeups.publish(vec![(Change::Session(session), 4)], 4);
         assert_eq!(second.await, Err(ProviderError::SessionLost { session }));
     }

@@ -13,7 +13,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::TaskTracker;
 
-use crate::dispatch::{Cache, InstanceTasks, MissingCodeBackoff, Releases, RunningActivities};
+use crate::dispatch::{Cache, InstanceTasks, ReleaseBackoff, Releases, RunningActivities};
 use crate::execution::{ContextSettings, StopRequest};
 use crate::options::RuntimeOptions;
 use crate::payload_codec::ActiveCodec;
@@ -70,7 +70,7 @@ pub(crate) struct Node {
     pub(crate) cache: Cache,
     pub(crate) instance_tasks: InstanceTasks,
     pub(crate) running: RunningActivities,
-    pub(crate) missing_code: MissingCodeBackoff,
+    pub(crate) release_backoff: ReleaseBackoff,
     pub(crate) releases: Releases,
     is_left_open: AtomicBool,
     commits: AtomicU64,
@@ -104,7 +104,7 @@ impl Node {
             cache: Cache::new(options.cached_executions),
             instance_tasks: InstanceTasks::default(),
             running: RunningActivities::default(),
-            missing_code: MissingCodeBackoff::default(),
+            release_backoff: ReleaseBackoff::default(),
             releases: Releases::default(),
             is_left_open: AtomicBool::new(false),
             commits: AtomicU64::new(0),

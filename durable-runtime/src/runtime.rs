@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{Provider, ProviderError, SessionId, SessionOptions};
+use durable_core::provider::{Provider, ProviderError, ServedCode, SessionId, SessionOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -193,8 +193,24 @@ impl fmt::Debug for RuntimeBuilder {
 async fn open_session(parts: &NodeParts) -> Result<SessionId, ProviderError> {
     let bound = parts.options.session_timeout.as_millis();
     let options = SessionOptions::new(parts.options.node.clone())
-        .session_timeout_ms(u64::try_from(bound).unwrap_or(u64::MAX));
+        .session_timeout_ms(u64::try_from(bound).unwrap_or(u64::MAX))
+        .code(served_code(parts))
+        .queues(parts.options.queues.clone());
     parts.provider.open_session(options).await
+}
+
+/// What the node can run: what is registered, as far as it has slots for it.
+fn served_code(parts: &NodeParts) -> ServedCode {
+    let mut code = ServedCode::new();
+    if parts.options.max_turns > 0 {
+        for (name, version) in parts.registry.orchestration_names() {
+            code = code.orchestration(name, version);
+        }
+    }
+    if parts.options.max_activities > 0 {
+        code.activities = parts.registry.activity_names().cloned().collect();
+    }
+    code
 }
 
 /// Serves one session after the other until the node is stopped.

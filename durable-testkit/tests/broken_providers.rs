@@ -6,7 +6,7 @@ mod broken;
 use std::sync::Arc;
 use std::time::Duration;
 
-use broken::{commit, handing_out, inbox, lifecycle, reading, time, timers, waking, work};
+use broken::{code, commit, handing_out, inbox, lifecycle, reading, time, timers, waking, work};
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
 use durable_testkit::{Conformance, ConformanceReport, MemoryOptions, MemoryProvider, ModelTest};
@@ -43,6 +43,20 @@ macro_rules! faults {
 }
 
 faults! {
+    code::IgnoresCode =>
+        an_instance_goes_to_a_session_that_has_its_orchestration,
+        work_goes_to_a_session_that_has_its_activity,
+        a_delay_of_other_code_is_not_told_as_due;
+    code::IgnoresVersions =>
+        an_instance_goes_to_a_session_that_has_its_version,
+        a_running_instance_keeps_to_its_version;
+    code::ClaimsWithoutCode => a_commit_claims_only_what_its_session_has;
+    code::GivesEverythingToSome =>
+        instances_of_other_code_do_not_hide_what_is_ready,
+        work_of_other_activities_does_not_hide_what_is_ready;
+    code::TerminationNeedsCode => an_instance_that_is_to_be_terminated_needs_no_code;
+    code::StaysTerminated => a_terminated_instance_that_is_started_anew_needs_its_code;
+    code::ForgetsWhatNodesSaid => the_sessions_that_live_are_listed_with_their_code;
     commit::HalfCommit => a_commit_is_applied_whole;
     commit::LeaksTurnsInConflict => a_commit_in_conflict_changes_nothing;
     commit::AppliesTwice => the_same_commit_twice_is_applied_once;

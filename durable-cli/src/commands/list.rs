@@ -61,15 +61,14 @@ fn lines(store: &Store, output: Output, records: &[InstanceRecord]) -> Result<()
 /// A page by id.
 async fn page(store: &Store, list: &List) -> Result<InstancePage, CliError> {
     let filter = list.filter.to_filter(store.now_ms());
+    let client = store.client();
     let is_selected = selection(store, list);
     let limit = list.limit.get();
     let mut found = InstancePage::default();
     found.next = list.after.as_deref().map(InstanceId::from);
     loop {
         let max = PAGE.min(limit - found.instances.len());
-        let next = store
-            .provider()
-            .instances(&filter, found.next.as_ref(), max);
+        let next = client.instances(&filter, found.next.as_ref(), max);
         let page = next.await?;
         found
             .instances
@@ -106,6 +105,7 @@ struct Scan {
 impl Scan {
     async fn of(store: &Store, list: &List) -> Result<Self, CliError> {
         let filter = list.filter.to_filter(store.now_ms());
+        let client = store.client();
         let is_selected = selection(store, list);
         let mut scan = Self {
             newest: Vec::new(),
@@ -115,8 +115,7 @@ impl Scan {
         let mut after: Option<InstanceId> = None;
         let mut scanned = 0;
         loop {
-            let page = store.provider().instances(&filter, after.as_ref(), PAGE);
-            let page = page.await?;
+            let page = client.instances(&filter, after.as_ref(), PAGE).await?;
             scanned += page.instances.len();
             scan.add(page.instances.into_iter().filter(&is_selected));
             scan.keep(list.limit.get());

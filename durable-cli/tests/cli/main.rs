@@ -4,6 +4,7 @@
 mod bad_input;
 mod incident;
 mod moving;
+mod nodes;
 mod poisoned;
 mod reading;
 mod redis;

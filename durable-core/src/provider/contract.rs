@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::commit::{CommitOutcome, TurnCommit};
 use super::error::ProviderError;
-use super::lease::{ReadyInstances, Release, SessionId, SessionOptions};
+use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionRecord};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PruneReport,
@@ -45,6 +45,8 @@ use crate::text::{InstanceId, Name, Payload};
 /// 9. What is ready is found without polling delay in the same process, and within
 ///    a stated bound from another one.
 /// 10. Reads can page.
+/// 11. A session is given only what its node has the code for; what waits for the code of
+///     another node delays nothing.
 ///
 /// # Time
 ///
@@ -84,6 +86,12 @@ pub trait Provider: Send + Sync + 'static {
     ///   crash count raised by one, except what was handed back by `close_session`. A session
     ///   without heartbeats counts as a dead process: a process that lives sends them, whatever
     ///   its user code does.
+    /// - It is given only what its [`code`](SessionOptions::code) can run, by fetches and
+    ///   by the claims of commits alike.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`](ProviderError::Refused) if a name breaks the limits.
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError>;
 
     /// Keeps a session and everything that it holds.
@@ -99,6 +107,9 @@ pub trait Provider: Send + Sync + 'static {
     /// - Closing a session that has ended changes nothing and succeeds.
     async fn close_session(&self, session: SessionId) -> Result<(), ProviderError>;
 
+    /// The sessions that live, by id, with what their nodes said of themselves.
+    async fn sessions(&self) -> Result<Vec<SessionRecord>, ProviderError>;
+
     /// Claims instances that are to run: they have messages, they were resumed
     /// since their last turn, or the session that held them ended without closing.
     ///
@@ -106,6 +117,10 @@ pub trait Provider: Send + Sync + 'static {
     ///   millisecond the order is free.
     /// - Free ones that are neither suspended nor delayed nor ended come with a new
     ///   lease, whose token is above every earlier one of the instance.
+    /// - Only those whose code the session has: the orchestration and version of the record,
+    ///   or any version of it while the record has none. An instance that has ended, or that
+    ///   was sent a `Terminate` since its start, needs no code. The cost does not grow with
+    ///   the instances that need other code.
     /// - An ended instance is claimed too while its inbox is not empty, so that
     ///   its messages can be answered and dropped.
     /// - An instance that this session holds comes, with the lease it has, when its
@@ -136,7 +151,7 @@ pub trait Provider: Send + Sync + 'static {
     /// - A turn that suspends its instance gives the lease back, whatever `keep_lease`
     ///   says.
     /// - Without `keep_lease` the instance is free; with messages left it is ready.
-    /// - Claimed work is leased to the same session. A store with several partitions may
+    /// - Claimed work is leased to the same session, which has its code. A store with several partitions may
     ///   claim only from the partition of the instance.
     ///
     /// # Errors
@@ -158,6 +173,7 @@ pub trait Provider: Send + Sync + 'static {
     /// Claims work of these queues (`None` is the default queue).
     ///
     /// - At most `max`, those that became ready first come first.
+    /// - Only activities that the session has. The cost does not grow with the work of others.
     /// - One session at most holds an item; each claim has a higher token.
     async fn fetch_work(
         &self,
@@ -331,6 +347,7 @@ pub trait Provider: Send + Sync + 'static {
     /// - It may return for nothing; it never misses anything that happened in this
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
+    /// - What the session lacks the code for need not end a wait of it.
     /// - [`Instance`](WakeTopic::Instance) and [`Stop`](WakeTopic::Stop) take their first
     ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.

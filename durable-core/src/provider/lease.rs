@@ -5,16 +5,22 @@
 //! token that rises with every claim, so that a session that lost the lease can do no
 //! harm.
 
+use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
+use super::code::{RequiredCode, ServedCode};
 use super::commit::CommitId;
+use super::error::ProviderError;
 use super::message::InboxMessage;
 use super::wake::WakeSeq;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
-use crate::text::InstanceId;
+use crate::text::{InstanceId, Name};
 
 /// Names one life of one node. Never used again by the same store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +33,17 @@ impl fmt::Display for SessionId {
 }
 
 /// What a node says of itself when it opens a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// ```
+/// use durable_core::provider::{ServedCode, SessionOptions};
+///
+/// let code = ServedCode::new().orchestration("order", "1.0.0").activity("charge");
+/// let options = SessionOptions::new("worker-1").code(code);
+/// assert_eq!(SessionOptions::from_json(&options.to_json()?)?, options);
+/// # Ok::<(), durable_core::provider::ProviderError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct SessionOptions {
     /// A name for people: it stands in views and logs.
@@ -35,6 +51,12 @@ pub struct SessionOptions {
     /// How long the session lives without a heartbeat, in milliseconds; 15,000 unless
     /// said otherwise.
     pub session_timeout_ms: u64,
+    /// The code that the node has. The store gives the session nothing else. `None`, as
+    /// unless said otherwise, is any code.
+    pub code: Option<ServedCode>,
+    /// The queues that the node takes work from, for views; `None` in the list is the
+    /// default queue, which is the only one unless said otherwise.
+    pub queues: Vec<Option<Name>>,
 }
 
 impl SessionOptions {
@@ -46,6 +68,8 @@ impl SessionOptions {
         Self {
             node: node.into(),
             session_timeout_ms: Self::DEFAULT_TIMEOUT_MS,
+            code: None,
+            queues: vec![None],
         }
     }
 
@@ -55,11 +79,82 @@ impl SessionOptions {
         self.session_timeout_ms = timeout_ms;
         self
     }
+
+    /// The code that the node has.
+    #[must_use]
+    pub fn code(mut self, code: ServedCode) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    /// The queues that the node takes work from; `None` is the default queue.
+    #[must_use]
+    pub fn queues(mut self, queues: Vec<Option<Name>>) -> Self {
+        self.queues = queues;
+        self
+    }
+
+    /// As JSON, in which a store can keep it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Invalid`] if it cannot be written as JSON.
+    pub fn to_json(&self) -> Result<String, ProviderError> {
+        serde_json::to_string(self).map_err(|error| ProviderError::Invalid {
+            reason: format!("the options of a session cannot be encoded: {error}"),
+        })
+    }
+
+    /// From JSON that [`to_json`](Self::to_json) wrote, in this version or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Damaged`] if it is something else.
+    pub fn from_json(json: &str) -> Result<Self, ProviderError> {
+        serde_json::from_str(json).map_err(|error| ProviderError::Damaged {
+            reason: format!("the options of a session: {error}"),
+        })
+    }
+
+    /// Whether the node can run turns of an instance that needs this code.
+    pub fn can_run(&self, required: &RequiredCode) -> bool {
+        let code = self.code.as_ref();
+        code.is_none_or(|code| code.can_run(required))
+    }
+
+    /// Whether the node can run this activity.
+    pub fn has_activity(&self, name: &str) -> bool {
+        let code = self.code.as_ref();
+        code.is_none_or(|code| code.has_activity(name))
+    }
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
         Self::new("node")
+    }
+}
+
+/// A session that lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionRecord {
+    /// Which one.
+    pub session: SessionId,
+    /// What its node said of itself.
+    pub options: SessionOptions,
+    /// When it ends by the store's clock, unless a heartbeat comes before.
+    pub ends_at_ms: u64,
+}
+
+impl SessionRecord {
+    /// A session that lives until this time, unless a heartbeat comes before.
+    pub const fn new(session: SessionId, options: SessionOptions, ends_at_ms: u64) -> Self {
+        Self {
+            session,
+            options,
+            ends_at_ms,
+        }
     }
 }
 

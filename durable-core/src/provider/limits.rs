@@ -7,7 +7,7 @@
 //! before it writes anything.
 
 use super::commit::{InstanceUpdate, TurnCommit};
-use super::lease::Release;
+use super::lease::{Release, SessionOptions};
 use super::message::{Message, MessageBody};
 use super::query::InstanceStatus;
 use super::start::StartInstance;
@@ -37,6 +37,28 @@ impl Limits {
             self.check_message(&outgoing.target, &outgoing.message)?;
         }
         check_update(self, &turn.update)
+    }
+
+    /// Checks the names in what a node says of itself.
+    ///
+    /// # Errors
+    ///
+    /// The first name that is refused.
+    pub fn check_session(&self, options: &SessionOptions) -> Result<(), LimitError> {
+        for queue in options.queues.iter().flatten() {
+            self.check_name("queue", queue)?;
+        }
+        let Some(code) = &options.code else {
+            return Ok(());
+        };
+        for (name, versions) in &code.orchestrations {
+            self.check_name("orchestration", name)?;
+            for version in versions {
+                self.check_name("version", version)?;
+            }
+        }
+        let mut activities = code.activities.iter();
+        activities.try_for_each(|name| self.check_name("activity", name))
     }
 
     /// Checks a message and the id of the instance that it is for.

@@ -31,6 +31,9 @@ macro_rules! provider_methods {
                 &self,
                 session: $crate::provider::SessionId,
             ) -> $crate::provider::Answer<()>;
+            async fn sessions(
+                &self,
+            ) -> $crate::provider::Answer<$crate::__alloc::vec::Vec<$crate::provider::SessionRecord>>;
             async fn fetch_instances(
                 &self,
                 session: $crate::provider::SessionId,

@@ -4,7 +4,9 @@
 //! here: the store has its own clock, bytes are made by the codec, and the meaning of
 //! what is stored belongs to the turn that committed it.
 
+mod change;
 mod clock;
+mod code;
 mod commit;
 mod contract;
 mod error;
@@ -20,9 +22,11 @@ mod validate;
 mod wake;
 mod work;
 
+pub use change::Change;
 #[cfg(feature = "std")]
 pub use clock::SystemClock;
 pub use clock::{Clock, ClockHold, StoreTime};
+pub use code::{RequiredCode, ServedCode};
 pub use commit::{
     Claim, CommitId, CommitOutcome, Committed, CustomStatusUpdate, InstanceUpdate, NextExecution,
     TurnCommit,
@@ -30,7 +34,9 @@ pub use commit::{
 pub use contract::Provider;
 pub use error::ProviderError;
 pub use layer::{Layer, Layered};
-pub use lease::{Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions};
+pub use lease::{
+    Lease, ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SessionRecord,
+};
 pub use message::{
     InboxMessage, InboxPage, InboxSeq, Message, MessageBody, OutgoingMessage, SendOutcome,
 };
@@ -38,7 +44,7 @@ pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     PruneReport, PruneRequest, PurgeReport, PurgeRequest, StatusKind,
 };
-pub use registry::{Change, WaitForChange, WakeRegistry, WakeSource};
+pub use registry::{WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{WakeSeq, WakeTopic};
 pub use work::{

@@ -9,66 +9,20 @@
 //! again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
+use super::change::{Change, Subject};
+use super::code::ServedCode;
 use super::error::ProviderError;
 use super::lease::SessionId;
 use super::wake::{WakeSeq, WakeTopic};
-use crate::text::{InstanceId, Name};
 
 /// How many changes of single instances and sessions are remembered.
 const REMEMBERED: usize = 8_192;
-
-/// Something that changes in a store.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Change {
-    /// Anything may have changed, such as by another process.
-    Everything,
-    /// A free instance has become ready, or will at a time that no session knows yet.
-    FreeInstances,
-    /// Work in a queue has become ready, or will at a time that no session knows yet.
-    Work(Option<Name>),
-    /// The first timer that is due is another.
-    Timers,
-    /// An instance that this session holds has messages, or the session has ended.
-    Session(SessionId),
-    /// Work that this session holds was cancelled.
-    Cancellations(SessionId),
-    /// An instance's status, execution, custom status or what blocks it changed.
-    Instance(InstanceId),
-    /// An instance ended or was suspended.
-    Stop(InstanceId),
-}
-
-impl Change {
-    /// The changes that end a wait for this topic.
-    fn of_topic(session: Option<SessionId>, topic: &WakeTopic) -> Vec<Self> {
-        let mut changes: Vec<Self> = match topic {
-            WakeTopic::Instances => [Self::FreeInstances]
-                .into_iter()
-                .chain(session.map(Self::Session))
-                .collect(),
-            WakeTopic::Work(queues) => queues.iter().cloned().map(Self::Work).collect(),
-            WakeTopic::Cancellations => session.map(Self::Cancellations).into_iter().collect(),
-            WakeTopic::Timers => [Self::Timers].into(),
-            WakeTopic::Instance(instance) => [Self::Instance(instance.clone())].into(),
-            WakeTopic::Stop(instance) => [Self::Stop(instance.clone())].into(),
-        };
-        changes.push(Self::Everything);
-        changes
-    }
-
-    /// Whether there are as many of these as there are instances or sessions.
-    const fn is_of_one(&self) -> bool {
-        match self {
-            Self::Session(_) | Self::Cancellations(_) | Self::Instance(_) | Self::Stop(_) => true,
-            Self::Everything | Self::FreeInstances | Self::Work(_) | Self::Timers => false,
-        }
-    }
-}
 
 /// What changed when, and who waits for it.
 ///
@@ -80,13 +34,13 @@ impl Change {
 pub struct WakeRegistry {
     version: u64,
     /// The version of the latest change of everything that there are few of.
-    changes: BTreeMap<Change, u64>,
+    changes: BTreeMap<Subject, u64>,
     /// The same of single instances and sessions: only the latest.
-    recent: BTreeMap<Change, u64>,
+    recent: BTreeMap<Subject, u64>,
     /// Changes of single instances and sessions up to this version are forgotten.
     forgotten: u64,
     waiting: BTreeMap<WaiterId, Waker>,
-    waiting_for: BTreeSet<(Change, WaiterId)>,
+    waiting_for: BTreeSet<(Subject, WaiterId)>,
     next_waiter: u64,
     woken: Vec<Waker>,
 }
@@ -128,9 +82,13 @@ impl WakeRegistry {
     }
 
     fn remember(&mut self, change: Change, version: u64) {
-        self.wake(&change);
-        if !change.is_of_one() {
-            self.changes.insert(change, version);
+        Subject::of_change(change).for_each(|subject| self.remember_subject(subject, version));
+    }
+
+    fn remember_subject(&mut self, subject: Subject, version: u64) {
+        self.wake(&subject);
+        if !subject.is_of_one() {
+            self.changes.insert(subject, version);
             return;
         }
         if self.recent.len() >= REMEMBERED {
@@ -138,15 +96,15 @@ impl WakeRegistry {
             self.forgotten = self.forgotten.max(latest.unwrap_or(0));
             self.recent.clear();
         }
-        self.recent.insert(change, version);
+        self.recent.insert(subject, version);
     }
 
-    fn wake(&mut self, change: &Change) {
+    fn wake(&mut self, subject: &Subject) {
         if self.waiting.is_empty() {
             return;
         }
-        let from = (change.clone(), WaiterId(0));
-        let to = (change.clone(), WaiterId(u64::MAX));
+        let from = (subject.clone(), WaiterId(0));
+        let to = (subject.clone(), WaiterId(u64::MAX));
         let waiters: Vec<WaiterId> = self
             .waiting_for
             .range(from..=to)
@@ -157,12 +115,12 @@ impl WakeRegistry {
         self.woken.extend(wakers.cloned());
     }
 
-    fn has_changed(&self, change: &Change, since: WakeSeq) -> bool {
+    fn has_changed(&self, subject: &Subject, since: WakeSeq) -> bool {
         let is_later = |version: Option<&u64>| version.is_some_and(|version| *version > since.0);
-        if change.is_of_one() {
-            self.forgotten > since.0 || is_later(self.recent.get(change))
+        if subject.is_of_one() {
+            self.forgotten > since.0 || is_later(self.recent.get(subject))
         } else {
-            is_later(self.changes.get(change))
+            is_later(self.changes.get(subject))
         }
     }
 
@@ -174,8 +132,8 @@ impl WakeRegistry {
         let id = WaiterId(self.next_waiter);
         self.next_waiter += 1;
         waiter.id = Some(id);
-        for change in waiter.all_changes() {
-            self.waiting_for.insert((change, id));
+        for subject in waiter.all_subjects() {
+            self.waiting_for.insert((subject, id));
         }
         self.waiting.insert(id, waker.clone())
     }
@@ -183,8 +141,8 @@ impl WakeRegistry {
     /// Removes a waiter; gives back its waker.
     fn unregister(&mut self, waiter: &mut Waiter) -> Option<Waker> {
         let id = waiter.id.take()?;
-        for change in waiter.all_changes() {
-            self.waiting_for.remove(&(change, id));
+        for subject in waiter.all_subjects() {
+            self.waiting_for.remove(&(subject, id));
         }
         self.waiting.remove(&id)
     }
@@ -202,6 +160,9 @@ pub trait WakeSource: Sync {
     /// [`ProviderError::SessionLost`] if it has ended.
     fn check_session(&self, session: SessionId) -> Result<(), ProviderError>;
 
+    /// The code of a session's node; `None` if it runs any code, or is not known here.
+    fn code_of(&self, session: SessionId) -> Option<Arc<ServedCode>>;
+
     /// Waits as [`Provider::wait`](super::Provider::wait) promises.
     fn wait_for_change(
         &self,
@@ -212,12 +173,13 @@ pub trait WakeSource: Sync {
     where
         Self: Sized,
     {
+        let code = session.and_then(|session| self.code_of(session));
         WaitForChange {
             source: self,
             waiter: Waiter {
                 id: None,
                 session,
-                changes: Change::of_topic(session, topic),
+                subjects: Subject::of_topic(session, code.as_deref(), topic),
                 since,
             },
         }
@@ -228,15 +190,15 @@ pub trait WakeSource: Sync {
 struct Waiter {
     id: Option<WaiterId>,
     session: Option<SessionId>,
-    changes: Vec<Change>,
+    subjects: Vec<Subject>,
     since: WakeSeq,
 }
 
 impl Waiter {
-    /// The changes that end the wait, and the end of the session.
-    fn all_changes(&self) -> impl Iterator<Item = Change> {
-        let session = self.session.map(Change::Session);
-        self.changes.iter().cloned().chain(session)
+    /// What ends the wait, and the end of the session.
+    fn all_subjects(&self) -> impl Iterator<Item = Subject> {
+        let session = self.session.map(Change::Session).map(Subject::Change);
+        self.subjects.iter().cloned().chain(session)
     }
 }
 
@@ -254,8 +216,8 @@ impl<S: WakeSource> Future for WaitForChange<'_, S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { source, waiter } = &mut *self;
         let (seen, _replaced) = source.with_registry(|registry| {
-            let mut changes = waiter.changes.iter();
-            if changes.any(|change| registry.has_changed(change, waiter.since)) {
+            let mut subjects = waiter.subjects.iter();
+            if subjects.any(|subject| registry.has_changed(subject, waiter.since)) {
                 return (Some(registry.seen()), None);
             }
             (None, registry.register(waiter, cx.waker()))
@@ -285,17 +247,19 @@ impl<S: WakeSource> Drop for WaitForChange<'_, S> {
 mod tests {
     use alloc::boxed::Box;
     use alloc::format;
-    use alloc::sync::Arc;
     use alloc::task::Wake;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Mutex;
 
     use super::*;
+    use crate::provider::RequiredCode;
+    use crate::text::Name;
 
     #[derive(Default)]
     struct Store {
         registry: Mutex<WakeRegistry>,
         ended: Mutex<BTreeSet<SessionId>>,
+        code: Option<Arc<ServedCode>>,
     }
 
     impl Store {
@@ -332,6 +296,21 @@ mod tests {
                 false => Ok(()),
             }
         }
+
+        fn code_of(&self, _: SessionId) -> Option<Arc<ServedCode>> {
+            self.code.clone()
+        }
+    }
+
+    fn ready(name: &str, version: &str) -> Change {
+        Change::FreeInstance(RequiredCode::new(name, Some(version.into())))
+    }
+
+    fn work(queue: Option<&str>, activity: &str) -> Change {
+        Change::Work {
+            queue: queue.map(Name::from),
+            activity: activity.into(),
+        }
     }
 
     #[derive(Default)]
@@ -366,7 +345,7 @@ mod tests {
         let store = Store::default();
         let mut wait = store.wait(&WakeTopic::Timers, 0);
         assert_eq!(wait.poll(), Poll::Pending);
-        store.note(Change::FreeInstances);
+        store.note(ready("order", "1.0.0"));
         assert_eq!((wait.wakes(), wait.poll()), (0, Poll::Pending));
         store.note(Change::Timers);
         assert_eq!(
@@ -383,7 +362,49 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_a_stop_is_not_told_of_other_changes() {
+    fn a_session_is_told_of_what_its_code_can_run_and_of_nothing_else() {
+        let code = ServedCode::new()
+            .orchestration("order", "1.0.0")
+            .activity("charge");
+        let store = Store {
+            code: Some(Arc::new(code)),
+            ..Store::default()
+        };
+        let mut instances = store.wait(&WakeTopic::Instances, 0);
+        let mut work_of_queue = store.wait(&WakeTopic::Work([Some("gpu".into())].into()), 0);
+        let others = [
+            ready("order", "2.0.0"),
+            ready("bill", "1.0.0"),
+            Change::FreeInstance(RequiredCode::new("bill", None)),
+            work(None, "charge"),
+            work(Some("gpu"), "ship"),
+        ];
+        for change in others {
+            store.note(change);
+            assert_eq!((instances.wakes(), instances.poll()), (0, Poll::Pending));
+            let told = (work_of_queue.wakes(), work_of_queue.poll());
+            assert_eq!(told, (0, Poll::Pending));
+        }
+        store.note(work(Some("gpu"), "charge"));
+        assert_eq!(work_of_queue.poll(), Poll::Ready(Ok(WakeSeq(6))));
+        assert_eq!(instances.poll(), Poll::Pending);
+        let own = [
+            ready("order", "1.0.0"),
+            Change::FreeInstance(RequiredCode::new("order", None)),
+            Change::FreeInstance(RequiredCode::None),
+            Change::Session(SessionId(1)),
+        ];
+        for (change, before) in own.into_iter().zip(6..) {
+            let mut wait = store.wait(&WakeTopic::Instances, before);
+            assert_eq!(wait.poll(), Poll::Pending);
+            store.note(change);
+            let told = Poll::Ready(Ok(WakeSeq(before + 1)));
+            assert_eq!((wait.wakes(), wait.poll()), (1, told));
+        }
+    }
+
+    #[test]
+    fn a_wait_for_an_end_is_not_told_of_other_changes() {
         let store = Store::default();
         let mut wait = store.wait(&WakeTopic::Stop("a".into()), 0);
         for change in [Change::Instance("a".into()), Change::Stop("b".into())] {
@@ -427,7 +448,7 @@ mod tests {
     #[test]
     fn published_changes_have_the_versions_that_they_were_given() {
         let store = Store::default();
-        let changes = [(Change::Timers, 3), (Change::Work(None), 5)];
+        let changes = [(Change::Timers, 3), (work(None, "charge"), 5)];
         store.with_registry(|registry| registry.publish(changes, 6));
         let mut timers = store.wait(&WakeTopic::Timers, 3);
         let mut work = store.wait(&WakeTopic::Work([None, Some("gpu".into())].into()), 3);
@@ -467,7 +488,7 @@ mod tests {
             (Poll::Pending, Poll::Pending)
         );
         assert_eq!(store.registered(), (2, 4 + 3));
-        store.note(Change::FreeInstances);
+        store.note(ready("order", "1.0.0"));
         assert!(ended.poll().is_ready());
         drop((dropped, ended));
         assert_eq!(store.registered(), (0, 0));

@@ -34,9 +34,9 @@ fn main() -> std::io::Result<()> {
         .enable_all()
         .build()?;
     if let [word, url] = wanted.as_slice()
-        && word == "node"
+        && let Some(code) = work::Code::named(word)
     {
-        runtime.block_on(work::run_node(url));
+        runtime.block_on(work::run_node(url, code));
         return Ok(());
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
@@ -46,6 +46,9 @@ fn main() -> std::io::Result<()> {
         }
         if is_wanted("nodes") {
             measure::nodes().await;
+        }
+        if is_wanted("old-nodes") {
+            measure::old_nodes().await;
         }
         if is_wanted("latency") {
             measure::latency().await;

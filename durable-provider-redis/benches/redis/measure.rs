@@ -9,7 +9,7 @@ use futures::future::join_all;
 
 use crate::raw::Raw;
 use crate::server::{DURABLE, Server};
-use crate::work::{GATED, ONE, SEQUENCE, node, open};
+use crate::work::{Code, GATED, ONE, SEQUENCE, node, open};
 
 const INSTANCES: u64 = 1_000;
 const STEPS: u64 = 5;
@@ -66,9 +66,9 @@ async fn sequences(client: &Client, round: u64) -> Duration {
 struct NodeProcess(Child);
 
 impl NodeProcess {
-    fn spawn(url: &str) -> Self {
+    fn spawn(url: &str, code: Code) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        Self(command.args(["node", url]).spawn().unwrap())
+        Self(command.args([code.name(), url]).spawn().unwrap())
     }
 }
 
@@ -80,21 +80,44 @@ impl Drop for NodeProcess {
     }
 }
 
-/// The same by one node process and by two; the client is a process of its own.
-pub(crate) async fn nodes() {
+/// How long the same takes by one node process and by these; the client is a process of its own.
+async fn one_against(others: &[Code]) -> [Duration; 2] {
     let mut best = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
-        for (count, best) in (1..).zip(&mut best) {
+        for (codes, best) in [&[Code::Current], others].into_iter().zip(&mut best) {
             let server = Server::start();
             let client = Client::new(Arc::new(open(&server.url()).await));
-            let _nodes: Vec<NodeProcess> = (0..count)
-                .map(|_| NodeProcess::spawn(&server.url()))
+            let _nodes: Vec<NodeProcess> = codes
+                .iter()
+                .map(|code| NodeProcess::spawn(&server.url(), *code))
                 .collect();
             // Their first orchestrations wake them up.
             sequences(&client, 0).await;
             *best = (*best).min(sequences(&client, 1).await);
         }
     }
+    best
+}
+
+/// One node process beside three that have none of the code.
+pub(crate) async fn old_nodes() {
+    let best = one_against(&[Code::Current, Code::Old, Code::Old, Code::Old]).await;
+    println!(
+        "old nodes: alone {:?}, beside three {:?} (each its best of {ROUNDS})",
+        best[0], best[1]
+    );
+    let ratio = best[1].as_secs_f64() / best[0].as_secs_f64();
+    judge(
+        "a node beside three without the code: time against alone",
+        ratio,
+        "<= 1.2",
+        ratio <= 1.2,
+    );
+}
+
+/// The same by one node process and by two.
+pub(crate) async fn nodes() {
+    let best = one_against(&[Code::Current, Code::Current]).await;
     println!(
         "nodes: one {:?}, two {:?} (each its best of {ROUNDS})",
         best[0], best[1]

@@ -12,8 +12,8 @@ const BATCH: usize = 64;
 const ENTRY: [u8; 60] = [7; 60];
 const START: [u8; 70] = [7; 70];
 
-const BASE: [&str; 14] = [
-    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p",
+const BASE: [&str; 15] = [
+    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p", "q",
 ];
 const PRELUDE: &str = include_str!("../../src/scripts/prelude.lua");
 
@@ -51,10 +51,12 @@ impl Raw {
             scripts.push(Script(hash));
         }
         let [start, claim, commit, open] = scripts.try_into().ok().unwrap();
-        let mut call = open.call(&[]);
-        call.arg("-").arg(86_400_000).arg("raw");
-        let (_, _, session): (String, u64, String) =
-            call.query_async(&mut connection).await.unwrap();
+        let session = "1".to_owned();
+        let mut call = open.call(&[session_key(&session)]);
+        call.arg(&session).arg(86_400_000).arg("{}");
+        // The activity that it has.
+        call.arg("a:add").arg(1);
+        let _: (String, u64) = call.query_async(&mut connection).await.unwrap();
         Self {
             connection,
             session,
@@ -72,9 +74,12 @@ impl Raw {
         call
     }
 
-    fn claim(&self, id: &str) -> Cmd {
+    /// Claims an instance as its start listed it.
+    fn claim(&self, id: &str, started: &Value) -> Cmd {
+        let started_at_ms = text(&list(started)[1]);
         let mut call = self.claim.call(&instance_keys(id));
         call.arg(&self.session).arg(1_000).arg(1).arg(id);
+        call.arg(format!("+8:-:sequence:{started_at_ms:0>17}:{id}"));
         call
     }
 
@@ -84,7 +89,7 @@ impl Raw {
         let id = &held.id;
         let mut keys = instance_keys(id);
         keys.extend([history(id), history(id)]);
-        keys.extend(["{raw:0}:q".to_owned(), "{raw:0}:d".to_owned()]);
+        keys.push(session_key(&self.session));
         // The arguments of the one turn, of which the script wants the number first.
         let mut call = Cmd::new();
         call.arg(id).arg(&self.session).arg(&held.token);
@@ -109,16 +114,18 @@ impl Raw {
         call.arg("-").arg("-").arg("-").arg(0).arg(0);
         call.arg(0).arg(0).arg(0);
         call.arg(if is_last { "0" } else { "1" });
-        call.arg(1).arg("w").arg(1).arg(1).arg(1);
+        // One item of the default queue is claimed.
+        call.arg(1).arg(1).arg("-");
         match is_last {
             true => call.arg(0),
-            // The second entry schedules it, for the first queue.
+            // The second entry schedules it.
             false => call
                 .arg(1)
                 .arg(format!("1:{}", 2 * turn + 2))
                 .arg(turn)
                 .arg(2)
-                .arg(1),
+                .arg("-")
+                .arg("add"),
         };
         let mut commit = self.commit.call(&keys);
         commit.arg(1).arg(keys.len()).arg(call.args_iter().count());
@@ -153,8 +160,11 @@ impl Raw {
         let ids: Vec<String> = (0..instances).map(|_| self.next_id()).collect();
         let began = Instant::now();
         let starts: Vec<Cmd> = ids.iter().map(|id| self.start(id)).collect();
-        self.pipelines(&starts).await;
-        let claims: Vec<Cmd> = ids.iter().map(|id| self.claim(id)).collect();
+        let started = self.pipelines(&starts).await;
+        let claims = ids.iter().zip(&started);
+        let claims: Vec<Cmd> = claims
+            .map(|(id, started)| self.claim(id, started))
+            .collect();
         let claimed = self.pipelines(&claims).await;
         let held: Vec<Held> = claimed.iter().map(Held::read).collect();
         for turn in 0..=steps {
@@ -178,8 +188,8 @@ impl Raw {
         let id = self.next_id();
         let began = Instant::now();
         let start = self.start(&id);
-        self.pipelines(&[start]).await;
-        let claim = self.claim(&id);
+        let started = self.pipelines(&[start]).await;
+        let claim = self.claim(&id, &started[0]);
         let held = Held::read(&self.pipelines(&[claim]).await[0]);
         for turn in 0..=steps {
             if turn > 0 {
@@ -228,6 +238,10 @@ fn instance_keys(id: &str) -> Vec<String> {
         .iter()
         .map(|name| format!("{{raw:0}}:{name}:{id}"))
         .collect()
+}
+
+fn session_key(session: &str) -> String {
+    format!("{{raw:0}}:s:{session}")
 }
 
 fn history(id: &str) -> String {

@@ -44,20 +44,58 @@ pub(crate) async fn open(url: &str) -> RedisProvider {
     RedisProvider::open(url).await.unwrap()
 }
 
+/// The code of a node process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Code {
+    /// All that is measured.
+    Current,
+    /// None of it: the node was deployed before.
+    Old,
+}
+
+impl Code {
+    const ALL: [Self; 2] = [Self::Current, Self::Old];
+
+    /// What a node process is called that has it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Current => "node",
+            Self::Old => "old-node",
+        }
+    }
+
+    /// The code of a node process that is called so.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+
+    fn registry(self) -> Registry {
+        let builder = Registry::builder();
+        let builder = match self {
+            Self::Current => builder
+                .activity(ADD, add)
+                .orchestration(SEQUENCE, sequence)
+                .orchestration(ONE, one)
+                .orchestration(GATED, gated),
+            Self::Old => builder
+                .activity(Activity::new("subtract"), add)
+                .orchestration(Orchestration::new("old"), one),
+        };
+        builder.build().unwrap()
+    }
+}
+
 /// A node that runs them.
 pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
-    let registry = Registry::builder()
-        .activity(ADD, add)
-        .orchestration(SEQUENCE, sequence)
-        .orchestration(ONE, one)
-        .orchestration(GATED, gated)
-        .build()
-        .unwrap();
+    node_with(provider, Code::Current).await
+}
+
+async fn node_with(provider: &RedisProvider, code: Code) -> Runtime {
     let options = RuntimeOptions::default()
         .session_timeout(Duration::from_secs(60))
         .max_turns(256)
         .max_activities(256);
-    Runtime::builder(provider.clone(), registry)
+    Runtime::builder(provider.clone(), code.registry())
         .options(options)
         .start()
         .await
@@ -65,7 +103,7 @@ pub(crate) async fn node(provider: &RedisProvider) -> Runtime {
 }
 
 /// A node process, until it is killed.
-pub(crate) async fn run_node(url: &str) {
-    let _node = node(&open(url).await).await;
+pub(crate) async fn run_node(url: &str, code: Code) {
+    let _node = node_with(&open(url).await, code).await;
     std::future::pending::<()>().await;
 }

@@ -1,7 +1,7 @@
 -- Turns, one after the other, each of them all or nothing: one that is refused leaves
 -- nothing and hinders no other.
 -- KEYS: base, then for each turn: the instance (record, inbox, message ids), its history,
--- the history of its next execution, three per local target, two per queue.
+-- the history of its next execution, its session, three per local target.
 
 if has_late_session() then return finish('LATE') end
 
@@ -9,7 +9,7 @@ local function commit_turn(own)
   local id, session, token, commit_id = arg(), arg(), arg(), arg()
   local execution, tail, recorded_at = arg(), arg(), arg()
   local it = open_instance(id, own)
-  local history, next_history = KEYS[own + 3], KEYS[own + 4]
+  local history, next_history, session_key = KEYS[own + 3], KEYS[own + 4], KEYS[own + 5]
 
   if not it.exists then return { 'FENCED' } end
   if it.ci == commit_id then
@@ -126,16 +126,11 @@ local function commit_turn(own)
   local target_count = number_arg()
   for i = 1, target_count do
     local target = arg()
-    targets[target] = targets[target] or open_instance(target, own + 5 + 3 * (i - 1))
+    targets[target] = targets[target] or open_instance(target, own + 6 + 3 * (i - 1))
   end
   for _ = 1, number_arg() do
-    local target, message_id, bytes, is_start = targets[arg()], arg(), arg(), arg()
-    local start = is_start == '1' and start_args()
-    if target.exists then
-      put_message(target, message_id, bytes)
-    elseif start then
-      begin_execution(target, start, message_id, bytes)
-    end
+    local target = targets[arg()]
+    receive(target, message_args())
   end
   for _ = 1, number_arg() do
     local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
@@ -156,26 +151,22 @@ local function commit_turn(own)
   end
 
   -- Claims: the oldest that are ready, then new ones, which then never see a queue.
-  local queue_count = number_arg()
-  open_queues(own + 5 + 3 * target_count, queue_count)
-  local max, wanted, is_wanted = number_arg(), {}, {}
-  for i = 1, number_arg() do
-    wanted[i] = queues[number_arg()]
-    is_wanted[wanted[i].name] = true
+  local free, is_wanted, claimed = number_arg(), queue_args(), {}
+  if free > 0 then
+    free = free - claim_oldest(lanes_for(session_key, is_wanted), free, session, claimed)
   end
-  local claimed = {}
-  local free = max - claim_oldest(wanted, max, session, claimed)
   for _ = 1, number_arg() do
-    local key, number = key_of(arg()), arg()
-    local entry, queue = entries[number_arg()], queues[number_arg()]
+    local key, number, entry = key_of(arg()), arg(), entries[number_arg()]
+    local queue, activity = arg(), arg()
     if not is_ended(it) then
-      local work = { key = key, failures = 0, crashes = 0, queue = queue.name }
+      local lane = pair_text(activity, string.byte(queue) == 43 and string.sub(queue, 2))
+      local work = { key = key, failures = 0, crashes = 0, lane = lane }
       local item = number .. ':' .. entry
-      if free > 0 and is_wanted[queue.name] then
+      if free > 0 and is_wanted[queue] and has_code(session_key, 'a:' .. activity) then
         claim_work(work, session, claimed, item)
         free = free - 1
       else
-        queue_work(work, queue, 0)
+        queue_work(work, 0)
       end
       call('HSET', K.work, 's' .. key, work_state(work), 'i' .. key, item)
       put(it, work_marker(key), '1')

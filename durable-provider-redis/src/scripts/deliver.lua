@@ -10,15 +10,10 @@ for i = 1, target_count do
 end
 local reached = mark
 for _ = 1, number_arg() do
-  local number, it, message_id, bytes, is_start = arg(), targets[arg()], arg(), arg(), arg()
-  local start = is_start == '1' and start_args()
+  local number, it, message = arg(), targets[arg()], message_args()
   if tonumber(number) > tonumber(mark) then
     reached = number
-    if it.exists then
-      put_message(it, message_id, bytes)
-    elseif start then
-      begin_execution(it, start, message_id, bytes)
-    end
+    receive(it, message)
   end
 end
 for _, it in pairs(targets) do

@@ -8,10 +8,4 @@ local function holdings(set)
   for i, member in ipairs(members) do members[i] = string.sub(member, #prefix + 2) end
   return members
 end
-local work = {}
-for _, key in ipairs(holdings(K.holds)) do
-  local state = read_work(key)
-  work[#work + 1] = key
-  work[#work + 1] = state and state.queue or 'w'
-end
-return finish('LATE', first[1], holdings(K.held), work)
+return finish('LATE', first[1], holdings(K.held), holdings(K.holds))

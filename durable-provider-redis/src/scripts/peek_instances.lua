@@ -1,23 +1,32 @@
--- What a session may claim: candidates with the time they became ready, and when
--- time alone makes more of them ready.
+-- What a session may claim: candidates with the time they became ready and, if they are free,
+-- as they are listed; and when time alone makes more of them ready. KEYS: base, the session.
 if has_late_session() then return finish('LATE') end
 local session, max = arg(), number_arg()
 if not is_live(session) then return finish('LOST') end
 
-local candidates = call('ZRANGE', K.ready, '-inf', text(now), 'BYSCORE', 'LIMIT', 0, max, 'WITHSCORES')
+local candidates, due = {}, nil
+local function add(id, at, member)
+  local last = #candidates
+  candidates[last + 1], candidates[last + 2] = id, text(at)
+  candidates[last + 3] = member and '+' .. member or '-'
+end
+local codes, fields = groups_of(K.ready), {}
+for i, code in ipairs(codes) do fields[i] = 'o:' .. code end
+local known = learn_code(KEYS[BASE_KEYS + 1], fields)
+for i, code in ipairs(codes) do
+  if code == '-' or known['*'] or known[fields[i]] then
+    for _, member in ipairs(members_due(K.ready, code, max)) do
+      local at, id = time_of(member, code)
+      add(id, at, member)
+    end
+    due = earlier_due(due, K.ready, code)
+  end
+end
 local prefix = padded(session)
 local mail = call('ZRANGEBYLEX', K.mail, '[' .. prefix .. ':', '(' .. prefix .. ';', 'LIMIT', 0, max)
 for _, member in ipairs(mail) do
-  local at, id = string.match(member, '^%d+:(%d+):(.*)$')
-  candidates[#candidates + 1] = id
-  candidates[#candidates + 1] = text(tonumber(at))
+  local at, id = time_of(member, prefix)
+  add(id, at)
 end
-
-local due = tonumber(call('ZRANGE', K.ready, '(' .. text(now), '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')[2])
-local sessions = call('ZRANGE', K.sessions, 0, -1, 'WITHSCORES')
-for i = 1, #sessions, 2 do
-  local late_at = tonumber(sessions[i + 1])
-  if due and late_at >= due then break end
-  if sessions[i] ~= session and first_of_session(K.held, sessions[i]) then due = late_at end
-end
+due = earlier_late(due, K.held, session)
 return finish('OK', due and text(due) or '', candidates)

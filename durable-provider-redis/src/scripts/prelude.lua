@@ -8,11 +8,14 @@
 local K = {
   meta = KEYS[1], sessions = KEYS[2], ready = KEYS[3], mail = KEYS[4], held = KEYS[5],
   work = KEYS[6], holds = KEYS[7], cancelled = KEYS[8], timers = KEYS[9], index = KEYS[10],
-  tombs = KEYS[11], outbox = KEYS[12], marks = KEYS[13], poison = KEYS[14],
+  tombs = KEYS[11], outbox = KEYS[12], marks = KEYS[13], poison = KEYS[14], queued = KEYS[15],
 }
-local BASE_KEYS = 14
+local BASE_KEYS = 15
 local call = redis.call
 local SUSPENDED, FIRST_ENDED = '2', 3
+-- No clock ever shows a later time, and it is an exact number.
+local LAST_MOMENT = 9007199254740991
+local LONGEST_TIMEOUT = 1125899906842624
 
 local place = 0
 local function arg()
@@ -52,10 +55,10 @@ local function next_number()
   return text(last_number)
 end
 
--- Topics that the script publishes when it is done: 'f' for a free instance that is ready,
--- 's…' for messages of an instance that the session holds, 'c…' for work that it holds and that
--- was cancelled, 'e…' for its end,
--- 'w' and 'w:…' for work in a queue, 't' for an earlier timer, 'i…' for a change of an
+-- Topics that the script publishes when it is done: 'f…' for a free instance that is ready,
+-- by its code, 's…' for messages of an instance that the session holds, 'c…' for work that it
+-- holds and that was cancelled, 'e…' for its end, 'w…' for work in a lane, 't' for an earlier
+-- timer, 'i…' for a change of an
 -- instance, 'd…' for its end or suspension, 'o' for messages to another partition.
 local topics, is_published = {}, {}
 local function publish(topic)
@@ -99,8 +102,91 @@ local function first_of_session(set, session)
   return call('ZRANGEBYLEX', set, '[' .. prefix .. ':', '(' .. prefix .. ';', 'LIMIT', 0, 1)[1]
 end
 
+-- The earlier of a time and of that at which another session is late that holds something.
+local function earlier_late(due, set, own)
+  local sessions = call('ZRANGE', K.sessions, 0, -1, 'WITHSCORES')
+  for i = 1, #sessions, 2 do
+    local at = tonumber(sessions[i + 1])
+    if due and at >= due then break end
+    if sessions[i] ~= own and first_of_session(set, sessions[i]) then due = at end
+  end
+  return due
+end
+-- When a session is late that gave a sign of life now.
+local function late_at(timeout) return text(now + math.min(tonumber(timeout), LONGEST_TIMEOUT) + 1) end
+
+-- Codes and lanes. The code of an instance is its orchestration with its version, or '-' if
+-- it needs none; the lane of work is its activity with its queue. Both are written
+-- 'length:length:name…', so that none is the beginning of another; a length of '-' is no
+-- version, or the default queue.
+local function pair_text(name, other)
+  return #name .. ':' .. (other and #other or '-') .. ':' .. name .. (other or '')
+end
+-- The code or the lane that a text begins with, and its parts.
+local function first_pair(from)
+  local length, other_length, first = string.match(from, '^(%d+):([%d-]+):()')
+  if not length then return '-' end
+  local name_end = first + tonumber(length) - 1
+  local other_end = name_end + (tonumber(other_length) or 0)
+  local other = other_length ~= '-' and string.sub(from, name_end + 1, other_end)
+  return string.sub(from, 1, other_end), string.sub(from, first, name_end), other
+end
+-- What a session's node has: orchestrations 'o:code' and activities 'a:name', or any ('*').
+local known_code = {}
+local function learn_code(session_key, fields)
+  local known = known_code[session_key] or {}
+  known_code[session_key] = known
+  local unknown = {}
+  for _, field in ipairs(fields) do
+    if known[field] == nil and not known['*'] then unknown[#unknown + 1] = field end
+  end
+  for from = 1, #unknown, 4000 do
+    local last = math.min(from + 3999, #unknown)
+    local found = call('HMGET', session_key, '*', unpack(unknown, from, last))
+    known['*'] = found[1] and true
+    for i = from, last do known[unknown[i]] = found[i - from + 2] and true or false end
+  end
+  return known
+end
+local function has_code(session_key, field)
+  local known = learn_code(session_key, { field })
+  return known['*'] or known[field]
+end
+
+-- Sets of what is ready, or will be: members begin 'group:time:', where the group is a code or
+-- a lane, so the members of a group are together and by time. The groups are found one after
+-- the other, whatever number of members they have.
+local function groups_of(set)
+  local groups, from = {}, '-'
+  while true do
+    local member = call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, 1)[1]
+    if not member then return groups end
+    local group = first_pair(member)
+    groups[#groups + 1] = group
+    from = '(' .. group .. ';'
+  end
+end
+local function members_due(set, group, max)
+  local from, to = '[' .. group .. ':', '(' .. group .. ':' .. padded(now + 1)
+  return call('ZRANGEBYLEX', set, from, to, 'LIMIT', 0, max)
+end
+-- The time of a member, and what follows it.
+local function time_of(member, group)
+  return tonumber(string.sub(member, #group + 2, #group + 18)), string.sub(member, #group + 20)
+end
+-- The earlier of a time and of the first one of a group that has not come.
+local function earlier_due(due, set, group)
+  local from, to = '[' .. group .. ':' .. padded(now + 1), '(' .. group .. ';'
+  local member = call('ZRANGEBYLEX', set, from, to, 'LIMIT', 0, 1)[1]
+  local at = member and time_of(member, group)
+  if not due or (at and at < due) then return at or due end
+  return due
+end
+
 -- Instances.
-local FIELDS = { 'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl', 'ua' }
+local FIELDS = {
+  'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl', 'ua', 'nm', 'vr', 'te',
+}
 local function open_instance(id, first_key)
   local it = { id = id, key = KEYS[first_key], inbox = KEYS[first_key + 1], ids = KEYS[first_key + 2] }
   it.set, it.unset = {}, {}
@@ -149,45 +235,59 @@ local function has_messages_to_give(it)
   if not newest then return false end
   return not it.sid or tonumber(string.match(newest[1], '^%d+')) > tonumber(it.gv or '0')
 end
-local function mail_member(it) return of_session(it.sid, padded(it.rm) .. ':' .. it.id) end
+-- An instance that was sent a `Terminate` since its start ('te') never runs its code again.
+local function required_code(it)
+  if it.te or is_ended(it) then return '-' end
+  return pair_text(it.nm or '', it.vr)
+end
+
+-- A ready instance is listed with the time since when it is ('rm'): a free one by its code, a
+-- held one by its session.
+local function listing(it)
+  local at = padded(it.rm) .. ':' .. it.id
+  if it.sid then return K.mail, of_session(it.sid, at) end
+  return K.ready, required_code(it) .. ':' .. at
+end
+local function list(it, at)
+  put(it, 'rm', text(math.min(at, LAST_MOMENT)))
+  local set, member = listing(it)
+  call('ZADD', set, 0, member)
+end
+local function unlist(it)
+  if not it.rm then return end
+  local set, member = listing(it)
+  call('ZREM', set, member)
+  drop(it, 'rm')
+end
+-- Makes a change by which an instance may need other code; it keeps its time.
+local function change_code(it, change)
+  local at = not it.sid and it.rm
+  if at then unlist(it) end
+  change()
+  if at then list(it, tonumber(at)) end
+end
 
 -- Lists an instance that became ready, removes one that is not, and publishes it.
-local function refresh(it)
-  local to_give = has_messages_to_give(it)
+local function refresh(it, has_new_message)
+  local to_give = has_new_message or has_messages_to_give(it)
   local must_run = it.mr and not it.sid and not is_ended(it)
   local is_ready = it.sk ~= SUSPENDED and (to_give or must_run)
-  if it.sid then
-    if is_ready then
-      if not it.rm then
-        put(it, 'rm', text(now))
-        call('ZADD', K.mail, 0, mail_member(it))
-      end
-      publish('s' .. it.sid)
-    elseif it.rm then
-      call('ZREM', K.mail, mail_member(it))
-      drop(it, 'rm')
-    end
-  elseif is_ready then
-    call('ZADD', K.ready, 'NX', text(math.max(now, tonumber(it.nb or '0'))), it.id)
-    publish('f')
+  if not is_ready then
+    unlist(it)
   else
-    call('ZREM', K.ready, it.id)
+    if not it.rm then list(it, it.sid and now or math.max(now, tonumber(it.nb or '0'))) end
+    publish(it.sid and 's' .. it.sid or 'f' .. required_code(it))
   end
   return to_give
 end
 
 -- Ends the lease of an instance: with messages it is ready.
 local function free_instance(it)
-  if it.sid then
-    if it.rm then call('ZREM', K.mail, mail_member(it)) end
-    call('ZREM', K.held, of_session(it.sid, it.id))
-  else
-    call('ZREM', K.ready, it.id)
-  end
+  unlist(it)
+  if it.sid then call('ZREM', K.held, of_session(it.sid, it.id)) end
   drop(it, 'sid')
   drop(it, 'tok')
   drop(it, 'gv')
-  drop(it, 'rm')
   refresh(it)
 end
 
@@ -195,12 +295,14 @@ local function append_message(it, message_id, bytes)
   local seq = next_number()
   call('XADD', it.inbox, seq .. '-0', 'id', message_id, 'm', bytes)
   call('HSET', it.ids, message_id, seq)
-  refresh(it)
+  refresh(it, true)
 end
 local function has_message(it, message_id) return call('HEXISTS', it.ids, message_id) == 1 end
--- Puts a message into an inbox, unless one with its id is there.
-local function put_message(it, message_id, bytes)
-  if not has_message(it, message_id) then append_message(it, message_id, bytes) end
+-- Puts a message into an inbox, unless one with its id is there. A `Terminate` is to end it.
+local function put_message(it, message_id, bytes, is_to_end)
+  if has_message(it, message_id) then return end
+  if is_to_end and not it.te then change_code(it, function() put(it, 'te', '1') end) end
+  append_message(it, message_id, bytes)
 end
 
 -- A start as it comes in the arguments.
@@ -209,30 +311,40 @@ local function start_args()
   if start.parent then start.parent_execution, start.parent_event = arg(), arg() end
   return start
 end
+-- A message as it comes in the arguments; its sort is 's' for a start and 't' for a `Terminate`.
+local function message_args()
+  local message = { id = arg(), bytes = arg() }
+  local sort = arg()
+  message.start, message.is_to_end = sort == 's' and start_args(), sort == 't'
+  return message
+end
 
 -- Creates the instance, or starts an ended one anew, in an execution above all that
 -- its id ever had.
 local function begin_execution(it, start, message_id, bytes)
   local highest = it.ex or call('HGET', K.tombs, it.id) or '0'
   local execution = text(tonumber(highest) + 1)
-  if it.exists then
-    for _, name in ipairs({ 'vr', 'bl', 'cu', 'pi', 'pe', 'pv', 'st' }) do
-      it[name] = true
-      drop(it, name)
-    end
-  else
+  if not it.exists then
     put(it, 'fx', execution)
     call('ZADD', K.index, 0, it.id)
   end
+  change_code(it, function()
+    if it.exists then
+      for _, name in ipairs({ 'vr', 'te', 'bl', 'cu', 'pi', 'pe', 'pv', 'st' }) do
+        it[name] = true
+        drop(it, name)
+      end
+    end
+    put(it, 'sk', '0')
+    put(it, 'nm', start.name)
+    if start.version then put(it, 'vr', start.version) end
+  end)
   it.exists = true
   put(it, 'ex', execution)
   put(it, 'le', '0')
-  put(it, 'sk', '0')
-  put(it, 'nm', start.name)
   put(it, 'ca', text(now))
   touch(it)
   put(it, 's:' .. message_id, execution)
-  if start.version then put(it, 'vr', start.version) end
   if start.parent then
     put(it, 'pi', start.parent)
     put(it, 'pe', start.parent_execution)
@@ -242,85 +354,101 @@ local function begin_execution(it, start, message_id, bytes)
   publish('i' .. it.id)
   return execution
 end
+-- Takes in a message from another instance: a start is one only for an id without instance.
+local function receive(it, message)
+  if it.exists then
+    put_message(it, message.id, message.bytes, message.is_to_end)
+  elseif message.start then
+    begin_execution(it, message.start, message.id, message.bytes)
+  end
+end
 
--- Work. Its state is 'holder token failures crashes cancelled queue'; without a holder
--- ('-') the token is its place in the queue's stream or among the delayed. Its item is
--- 'number:entry': which activity call of its execution it is, and the bytes of the history
+-- Work. Its state is 'holder token failures crashes cancelled lane'; without a holder ('-')
+-- the token is its place in its lane: the time from which it is ready, and a number. Its item
+-- is 'number:entry': which activity call of its execution it is, and the bytes of the history
 -- entry that scheduled it.
 local function read_work(key)
   local state = call('HGET', K.work, 's' .. key)
   if not state then return nil end
-  local holder, token, failures, crashes, cancelled, queue =
+  local holder, token, failures, crashes, cancelled, lane =
     string.match(state, '^(%S+) (%S+) (%d+) (%d+) (%d) (.*)$')
   return {
     key = key, holder = holder ~= '-' and holder, token = token, failures = tonumber(failures),
-    crashes = tonumber(crashes), is_cancelled = cancelled == '1', queue = queue,
+    crashes = tonumber(crashes), is_cancelled = cancelled == '1', lane = lane,
   }
 end
 local function work_state(work)
   return table.concat({
     work.holder or '-', work.token, work.failures, work.crashes,
-    work.is_cancelled and '1' or '0', work.queue,
+    work.is_cancelled and '1' or '0', work.lane,
   }, ' ')
 end
 local function write_work(work) call('HSET', K.work, 's' .. work.key, work_state(work)) end
 -- The marker of a work item in its instance: its key without the instance.
 local function work_marker(key) return 'w:' .. string.match(key, '^%d+:%d+') end
+local function queued_member(work) return work.lane .. ':' .. work.token .. ':' .. work.key end
 local function remove_work(work)
   call('HDEL', K.work, 's' .. work.key, 'i' .. work.key, 'b' .. work.key)
-  if work.holder then
-    call('ZREM', K.holds, of_session(work.holder, work.key))
-    if work.is_cancelled then call('ZREM', K.cancelled, of_session(work.holder, work.key)) end
+  if not work.holder then
+    call('ZREM', K.queued, queued_member(work))
+    return
   end
+  call('ZREM', K.holds, of_session(work.holder, work.key))
+  if work.is_cancelled then call('ZREM', K.cancelled, of_session(work.holder, work.key)) end
 end
 
--- Queues: a stream of what is ready and a sorted set of what is delayed.
-local queues = {}
-local function open_queues(first_key, count)
-  for i = 1, count do
-    local name = arg()
-    local queue = queues[name]
-      or { name = name, stream = KEYS[first_key + 2 * i - 2], delayed = KEYS[first_key + 2 * i - 1] }
-    queues[i], queues[name] = queue, queue
-  end
+-- The lanes with work in them, which a script looks for once. One in which it found nothing
+-- that is ready is not looked at again before it adds to it.
+local lanes
+local function open_lane(name)
+  if lanes[name] then return end
+  local _, activity, queue = first_pair(name)
+  local lane = { name = name, activity = activity, queue = queue and '+' .. queue or '-' }
+  lanes[#lanes + 1], lanes[name] = lane, lane
 end
-local function is_at(work, number) return work and not work.holder and work.token == number end
--- Moves what is due from the delayed into the stream, by due time.
-local function promote(queue)
-  local due = call('ZRANGE', queue.delayed, '-inf', text(now), 'BYSCORE', 'LIMIT', 0, 500, 'WITHSCORES')
-  for i = 1, #due, 2 do
-    local number, key = string.match(due[i], '^(%d+):(.*)$')
-    call('ZREM', queue.delayed, due[i])
-    local work = read_work(key)
-    if is_at(work, text(tonumber(number))) then
-      work.token = next_number()
-      call('XADD', queue.stream, work.token .. '-0', 'k', key, 'r', due[i + 1])
-      write_work(work)
-    end
-  end
+local function open_lanes()
+  if lanes then return end
+  lanes = {}
+  for _, name in ipairs(groups_of(K.queued)) do open_lane(name) end
 end
--- Puts an item into its queue, from this time on.
-local function queue_work(work, queue, not_before)
-  work.holder, work.token = false, next_number()
-  queue.is_empty = false
-  if not_before > now then
-    call('ZADD', queue.delayed, text(not_before), padded(work.token) .. ':' .. work.key)
-  else
-    promote(queue)
-    work.token = next_number()
-    call('XADD', queue.stream, work.token .. '-0', 'k', work.key, 'r', text(now))
+-- Those of these queues whose activity the session has.
+local function lanes_for(session_key, is_wanted)
+  open_lanes()
+  local fields = {}
+  for i, lane in ipairs(lanes) do fields[i] = 'a:' .. lane.activity end
+  local known, wanted = learn_code(session_key, fields), {}
+  for i, lane in ipairs(lanes) do
+    if is_wanted[lane.queue] and (known['*'] or known[fields[i]]) then wanted[#wanted + 1] = lane end
   end
-  publish(queue.name)
+  return wanted
+end
+-- The queues that a caller names, after their number: '+name', or '-' for the default queue.
+local function queue_args()
+  local is_wanted = {}
+  for _ = 1, number_arg() do is_wanted[arg()] = true end
+  return is_wanted
+end
+
+-- Puts an item into its lane, from this time on.
+local function queue_work(work, not_before)
+  local at = math.min(math.max(now, not_before), LAST_MOMENT)
+  work.holder, work.token = false, padded(at) .. ':' .. padded(next_number())
+  call('ZADD', K.queued, 0, queued_member(work))
+  if lanes then
+    open_lane(work.lane)
+    lanes[work.lane].is_empty = false
+  end
+  publish('w' .. work.lane)
 end
 -- Ends the lease of an item and queues it, unless it was cancelled meanwhile: then it goes,
 -- and the answer is true.
-local function free_work(work, queue, not_before)
+local function free_work(work, not_before)
   if work.is_cancelled then
     remove_work(work)
     return true
   end
   call('ZREM', K.holds, of_session(work.holder, work.key))
-  queue_work(work, queue, not_before)
+  queue_work(work, not_before)
   write_work(work)
   return false
 end
@@ -335,37 +463,18 @@ local function claim_work(work, session, claimed, item)
   claimed[at + 5] = heartbeat and '+' .. heartbeat or '-'
   claimed[at + 6] = item or call('HGET', K.work, 'i' .. work.key) or ''
 end
--- What is ready in a queue, without what was claimed or cancelled since: number, time, key.
--- A queue in which this script found nothing is not looked at again before it adds to it.
-local function ready_entries(queue, count)
-  if queue.is_empty then return {} end
-  promote(queue)
-  local found, from = {}, '-'
-  while #found < count do
-    local entries = call('XRANGE', queue.stream, from, '+', 'COUNT', math.min(count, 500))
-    if #entries == 0 then
-      queue.is_empty = #found == 0
-      break
-    end
-    for _, entry in ipairs(entries) do
-      local number = string.match(entry[1], '^%d+')
-      local work = read_work(entry[2][2])
-      if is_at(work, number) then
-        found[#found + 1] = { work = work, at = tonumber(entry[2][4]), number = tonumber(number), queue = queue }
-      else
-        call('XDEL', queue.stream, entry[1])
-      end
-      from = '(' .. entry[1]
-    end
-  end
-  return found
-end
--- Claims the oldest that are ready in these queues.
-local function claim_oldest(wanted, max, session, claimed)
+-- What is ready in these lanes, at most so many of each, the oldest first.
+local function ready_work(wanted, count)
   local found = {}
-  if max <= 0 then return 0 end
-  for _, queue in ipairs(wanted) do
-    for _, entry in ipairs(ready_entries(queue, max)) do found[#found + 1] = entry end
+  if count <= 0 then return found end
+  for _, lane in ipairs(wanted) do
+    local members = lane.is_empty and {} or members_due(K.queued, lane.name, count)
+    lane.is_empty = #members == 0
+    for _, member in ipairs(members) do
+      local at, rest = time_of(member, lane.name)
+      local number, key = string.match(rest, '^(%d+):(.*)$')
+      found[#found + 1] = { member = member, at = at, number = tonumber(number), key = key }
+    end
   end
   if #wanted > 1 then
     table.sort(found, function(a, b)
@@ -373,11 +482,19 @@ local function claim_oldest(wanted, max, session, claimed)
       return a.number < b.number
     end)
   end
+  return found
+end
+-- Claims the oldest that are ready in these lanes. An entry whose item is gone goes, too.
+local function claim_oldest(wanted, max, session, claimed)
+  local found = ready_work(wanted, max)
   local taken = math.min(max, #found)
   for i = 1, taken do
-    call('XDEL', found[i].queue.stream, text(found[i].number) .. '-0')
-    claim_work(found[i].work, session, claimed)
-    write_work(found[i].work)
+    call('ZREM', K.queued, found[i].member)
+    local work = read_work(found[i].key)
+    if work and not work.holder and queued_member(work) == found[i].member then
+      claim_work(work, session, claimed)
+      write_work(work)
+    end
   end
   return taken
 end

@@ -19,11 +19,8 @@ for _, field in ipairs(call('HKEYS', it.key)) do
   local work = sort == 'w:' and read_work(key)
   if work then remove_work(work) end
 end
-if it.sid then
-  if it.rm then call('ZREM', K.mail, mail_member(it)) end
-  call('ZREM', K.held, of_session(it.sid, it.id))
-end
-call('ZREM', K.ready, it.id)
+unlist(it)
+if it.sid then call('ZREM', K.held, of_session(it.sid, it.id)) end
 call('ZREM', K.index, it.id)
 call('HSET', K.tombs, it.id, it.ex)
 call('UNLINK', it.key, it.inbox, it.ids)

@@ -1,10 +1,8 @@
--- Takes a work item back. KEYS: base, the instance, two per queue (that of an item which
--- returns to it).
+-- Takes a work item back. KEYS: base, the instance.
 if has_late_session() then return finish('LATE') end
 local it = open_instance(arg(), BASE_KEYS + 1)
 local key, session, token, sort, not_before = arg(), arg(), arg(), arg(), number_arg()
 local message_id, message, failure = arg(), arg(), arg()
-open_queues(BASE_KEYS + 4, number_arg())
 
 local work = read_work(key)
 local is_held = work and work.holder == session and work.token == token and is_live(session)
@@ -19,7 +17,7 @@ if work.is_cancelled or sort == 'finished' or sort == 'poisoned' then
   if not work.is_cancelled and it.exists then put_message(it, message_id, message) end
 else
   if sort == 'retry' then work.failures = work.failures + 1 end
-  free_work(work, queues[work.queue], not_before)
+  free_work(work, not_before)
 end
 if it.exists then save_instance(it) end
 return finish('SETTLED')

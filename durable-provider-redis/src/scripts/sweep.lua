@@ -1,13 +1,14 @@
 -- Ends leases of a late session, and forgets it when it has none.
--- KEYS: base, three per instance (those that are held, then those of work), two per queue.
+-- KEYS: base, the session, three per instance (those that are held, then those of work).
 local session = arg()
 local late_at = call('ZSCORE', K.sessions, session)
 if not late_at or tonumber(late_at) > now then return finish('OK') end
-local crash = call('HEXISTS', K.meta, 'c:' .. session) == 0
+local session_key = KEYS[BASE_KEYS + 1]
+local crash = call('HEXISTS', session_key, 'closed') == 0
 
 local instance_count = number_arg()
 for i = 1, instance_count do
-  local it = open_instance(arg(), BASE_KEYS + 1 + 3 * (i - 1))
+  local it = open_instance(arg(), BASE_KEYS + 2 + 3 * (i - 1))
   if it.exists and it.sid == session then
     if crash then
       put(it, 'cr', text(tonumber(it.cr or '0') + 1))
@@ -21,15 +22,14 @@ for i = 1, instance_count do
 end
 
 local owners, owner_count = {}, number_arg()
-local first_owner = BASE_KEYS + 1 + 3 * instance_count
+local first_owner = BASE_KEYS + 2 + 3 * instance_count
 for i = 1, owner_count do owners[arg()] = KEYS[first_owner + 3 * (i - 1)] end
-open_queues(first_owner + 3 * owner_count, number_arg())
 for _ = 1, number_arg() do
   local key, owner = arg(), arg()
   local work = read_work(key)
   if work and work.holder == session then
     if crash then work.crashes = work.crashes + 1 end
-    if free_work(work, queues[work.queue], 0) then
+    if free_work(work, 0) then
       call('HDEL', owners[owner], work_marker(key))
     end
   else
@@ -39,7 +39,7 @@ end
 
 if not first_of_session(K.held, session) and not first_of_session(K.holds, session) then
   call('ZREM', K.sessions, session)
-  call('HDEL', K.meta, 'b:' .. session, 'c:' .. session, 'node:' .. session)
+  call('UNLINK', session_key)
 end
 publish('e' .. session)
 return finish('OK')

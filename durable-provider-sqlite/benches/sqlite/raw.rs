@@ -20,13 +20,13 @@ const CLAIM_SYNCHRONOUS: &str = "NORMAL";
 
 const HISTORY: &str =
     "INSERT INTO history (instance_key, execution_id, event_id, entry) VALUES (?1, 1, ?2, ?3)";
-const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, committed_at_ms = 1700000000000, commit_answer = ?4, inline_work = ?5 WHERE key = ?1";
+const STEP: &str = "UPDATE instance SET last_event_id = ?2, updated_at_ms = 1700000000000, commit_id = ?3, committed_at_ms = 1700000000000, commit_answer = ?4, inline_work = ?5, code = 1 WHERE key = ?1";
 const RECORD: &str = "INSERT INTO record (key, id, name, status, created_at_ms, start_message_id, start_execution_id) VALUES (?1, ?2, 'sequence', x'00', 1700000000000, ?2, 1)";
-const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, committed_at_ms, session_id, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 0, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
+const INSTANCE: &str = "INSERT INTO instance (key, execution_id, last_event_id, status_kind, updated_at_ms, committed_at_ms, code, holder, token, given_seq, ready_at_ms, ready_number, not_before_ms, must_run, is_blocked, crashes) VALUES (?1, 1, 0, 0, 1700000000000, 0, 1, -1, 0, 0, 1700000000000, ?1, 0, 0, 0, 0)";
 const INBOX: &str =
     "INSERT INTO inbox (instance_key, seq, message_id, message) VALUES (?1, 1, ?2, ?3)";
 const TAKE: &str = "DELETE FROM inbox WHERE instance_key = ?1 AND seq = 1";
-const HOLD: &str = "UPDATE instance SET session_id = ?2, token = 1, given_seq = 1, ready_at_ms = NULL, ready_number = NULL WHERE key = ?1";
+const HOLD: &str = "UPDATE instance SET holder = ?2, token = 1, given_seq = 1, ready_at_ms = NULL, ready_number = NULL WHERE key = ?1";
 const STATUS: &str =
     "UPDATE record SET version = '1.0.0', status = x'0102030405060708' WHERE key = ?1";
 

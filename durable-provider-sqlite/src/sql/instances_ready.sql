@@ -1,5 +1,5 @@
 SELECT ready_at_ms, ready_number, key
 FROM instance
-WHERE session_id = ?1 AND ready_at_ms <= ?2
+WHERE holder = ?1 AND ready_at_ms <= ?2
 ORDER BY ready_at_ms, ready_number
 LIMIT ?3

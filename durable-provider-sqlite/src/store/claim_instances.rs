@@ -2,11 +2,12 @@
 
 use durable_core::provider::{
     Change, InboxPage, InboxSeq, InstanceStatus, Lease, ProviderError, ReadyInstance,
-    ReadyInstances, SessionId,
+    ReadyInstances, RequiredCode, SessionId,
 };
 use durable_core::{Failure, FailureKind, InstanceId};
 use rusqlite::params;
 
+use super::catalog::CodeNumber;
 use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::error::{Fault, Step};
@@ -22,8 +23,15 @@ impl Store<'_, '_> {
         max: usize,
     ) -> Step<ReadyInstances> {
         self.live_session(session)?;
-        let mut ready = self.ready_places(0, max)?;
-        ready.extend(self.ready_places(holder(session), max)?);
+        let codes = self.runnable_codes(session)?;
+        let mut ready = self.ready_places(holder(session), max)?;
+        for code in &codes {
+            let places = self.ready_places(code.as_holder(), max)?;
+            if max > 0 && places.is_empty() && self.next_due_ms(*code)?.is_none() {
+                self.catalog()?.codes.mark_idle(code.0);
+            }
+            ready.extend(places);
+        }
         ready.sort_unstable();
         ready.truncate(max);
         let mut instances = Vec::with_capacity(ready.len());
@@ -33,7 +41,7 @@ impl Store<'_, '_> {
         let mut claimed = ReadyInstances::default();
         claimed.seen = self.state.seen();
         claimed.instances = instances;
-        claimed.next_due_ms = self.next_due_instance_ms(session)?;
+        claimed.next_due_ms = self.next_due_instance_ms(session, &codes)?;
         Ok(claimed)
     }
 
@@ -55,6 +63,18 @@ impl Store<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The codes that this session has and that instances may be ready for.
+    fn runnable_codes(&mut self, session: SessionId) -> Step<Vec<CodeNumber>> {
+        let code = self.state.code_of(session);
+        let can_run = |required: Option<&RequiredCode>| match (&code, required) {
+            (Some(code), Some(required)) => code.can_run(required),
+            (None, _) | (_, None) => true,
+        };
+        let busy = self.catalog()?.codes.busy();
+        let runnable = busy.filter(|(_, required)| can_run(*required));
+        Ok(runnable.map(|(number, _)| CodeNumber(number)).collect())
     }
 
     /// What is ready for this holder, those that waited longest first.
@@ -145,12 +165,11 @@ impl Store<'_, '_> {
     }
 
     /// When time alone may make an instance ready for this session.
-    fn next_due_instance_ms(&self, session: SessionId) -> Step<Option<u64>> {
-        let now_ms = self.state.now_ms;
-        let delayed = self
-            .number(sql::INSTANCE_NEXT_DUE, [int(now_ms)])?
-            .map(uint);
-        let mut due_ms = delayed;
+    fn next_due_instance_ms(&self, session: SessionId, codes: &[CodeNumber]) -> Step<Option<u64>> {
+        let mut due_ms = None;
+        for code in codes {
+            due_ms = due_ms.into_iter().chain(self.next_due_ms(*code)?).min();
+        }
         for (other, life) in &self.state.sessions {
             if *other != session && self.finds(sql::INSTANCE_IS_HELD, [holder(*other)])? {
                 let late_at_ms = life.late_at_ms();
@@ -158,5 +177,11 @@ impl Store<'_, '_> {
             }
         }
         Ok(due_ms)
+    }
+
+    /// When the next delay of an instance that needs this code is over.
+    fn next_due_ms(&self, code: CodeNumber) -> Step<Option<u64>> {
+        let next = [code.as_holder(), int(self.state.now_ms)];
+        Ok(self.number(sql::INSTANCE_NEXT_DUE, next)?.map(uint))
     }
 }

@@ -1,7 +1,8 @@
 //! What clients ask for: start, send, suspend, resume.
 
 use durable_core::provider::{
-    Change, IdReuse, InstanceStatus, SendOutcome, StartInstance, StartOutcome, StatusKind,
+    Change, IdReuse, InstanceStatus, RequiredCode, SendOutcome, StartInstance, StartOutcome,
+    StatusKind,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::params;
@@ -88,9 +89,8 @@ impl Store<'_, '_> {
             None => self.create(id, request)?,
         };
         self.note(Change::Instance(id.clone()));
-        if self.put_start(&mut instance, request)? {
-            self.save_place(&instance)?;
-        }
+        self.put_start(&mut instance, request)?;
+        self.save_place(&instance)?;
         Ok(instance.execution_id)
     }
 
@@ -125,8 +125,10 @@ impl Store<'_, '_> {
                 execution,
             ],
         )?;
+        let code = self.code_number(RequiredCode::new(name, version.clone()))?;
         let pending = status_number(StatusKind::Pending);
-        self.run(sql::INSTANCE_INSERT, [key, execution, pending, now_ms])?;
+        let row = [key, execution, pending, now_ms, code.0];
+        self.run(sql::INSTANCE_INSERT, row)?;
         self.state.remember_key(id, key);
         Ok(Instance {
             key,
@@ -136,6 +138,7 @@ impl Store<'_, '_> {
             updated_at_ms: self.state.now_ms,
             last_commit_id: None,
             session: None,
+            code,
             token: 0,
             given_seq: 0,
             ready: None,
@@ -182,6 +185,7 @@ impl Store<'_, '_> {
                 execution,
             ],
         )?;
+        instance.code = self.code_number(RequiredCode::new(name, version.clone()))?;
         let pending = status_number(StatusKind::Pending);
         self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
         Ok(instance)
@@ -206,7 +210,7 @@ impl Store<'_, '_> {
                 false => SendOutcome::InstanceEnded,
             });
         }
-        if self.put_message(&mut instance, &outgoing.message_id, &outgoing.bytes)? {
+        if self.put_outgoing(&mut instance, outgoing.bytes())? {
             self.save_place(&instance)?;
         }
         Ok(SendOutcome::Accepted)

@@ -2,12 +2,14 @@
 //! after that is rolled back by the writer.
 
 use durable_core::provider::{
-    Change, ClaimedWork, CommitOutcome, Committed, OutgoingMessage, ProviderError, TurnCommit,
+    Change, ClaimedWork, CommitOutcome, Committed, OutgoingMessage, ProviderError, RequiredCode,
+    TurnCommit,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, Payload};
 use rusqlite::params;
 
 use super::Store;
+use super::catalog::CodeNumber;
 use super::inline_work::unreadable_inline_work;
 use super::instance::Instance;
 use super::work::RowKey;
@@ -16,7 +18,7 @@ use crate::codec::{Entries, status_number};
 use crate::error::{Fault, Step};
 use crate::number::int;
 use crate::sql;
-use crate::turn::{PreparedTurn, StartRequest};
+use crate::turn::{OutgoingBytes, PreparedTurn, StartRequest};
 
 impl Store<'_, '_> {
     pub(crate) fn commit(&mut self, prepared: &PreparedTurn) -> Step<CommitOutcome> {
@@ -156,6 +158,12 @@ impl Store<'_, '_> {
             || update.blocked.is_some()
             || instance.is_blocked;
         instance.is_blocked = update.blocked.is_some();
+        if let Some((name, version)) = &update.running
+            && instance.code != CodeNumber::NONE
+        {
+            let code = RequiredCode::new(name, Some(version.clone()));
+            instance.code = self.code_number(code)?;
+        }
         if is_seen || update.running.is_some() {
             let running = update.running.as_ref();
             self.run(
@@ -181,6 +189,7 @@ impl Store<'_, '_> {
             self.note(Change::Stop(prepared.turn.lease.instance.clone()));
         }
         if instance.status.is_ended() {
+            instance.code = CodeNumber::NONE;
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
             self.spill_all_to_rows(instance)?;
             self.cancel_all_work_of(instance.key)?;
@@ -198,10 +207,10 @@ impl Store<'_, '_> {
         let OutgoingMessage { target, message } = outgoing;
         match self.find(target)? {
             Some(found) if found.key == own.key => {
-                self.put_message(own, &message.message_id, bytes)?;
+                self.put_outgoing(own, OutgoingBytes::of(message, bytes))?;
             }
             Some(mut found) => {
-                if self.put_message(&mut found, &message.message_id, bytes)? {
+                if self.put_outgoing(&mut found, OutgoingBytes::of(message, bytes))? {
                     self.save_place(&found)?;
                 }
             }
@@ -231,6 +240,7 @@ impl Store<'_, '_> {
                 int(instance.not_before_ms),
                 instance.is_blocked,
                 instance.inline.to_bytes(),
+                instance.code.0,
             ],
         )?;
         Ok(())

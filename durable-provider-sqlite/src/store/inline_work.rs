@@ -13,8 +13,9 @@ use durable_core::provider::{ClaimedWork, ProviderError, SessionId, SourceEvent}
 use durable_core::{EventId, InstanceId};
 use rusqlite::params;
 
+use super::catalog::LaneNumber;
 use super::instance::{Instance, ReadySince};
-use super::work::{NewRow, RowKey, queue_text};
+use super::work::{NewRow, RowKey};
 use super::{Store, holder};
 use crate::error::Step;
 use crate::sql;
@@ -22,8 +23,8 @@ use crate::sql;
 /// How many items an instance keeps inline. Every turn writes all of them again, so rows
 /// are cheaper for more of them.
 const MAX_INLINE_ITEMS: usize = 16;
-/// An event, a token, a number and the length of a queue's name.
-const FIXED_BYTES: usize = 28;
+/// An event, a token, a number and a lane.
+const ITEM_BYTES: usize = 32;
 
 /// One item of inline work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +33,7 @@ pub(super) struct InlineItem {
     token: u64,
     /// Which activity call of its execution it is.
     number: u64,
-    /// The default queue has no name.
-    queue: String,
+    lane: LaneNumber,
 }
 
 /// The inline work of an instance, oldest first.
@@ -53,12 +53,12 @@ impl InlineWork {
         self.items.len() < MAX_INLINE_ITEMS
     }
 
-    pub(super) fn push(&mut self, work: &ClaimedWork) {
+    pub(super) fn push(&mut self, work: &ClaimedWork, lane: LaneNumber) {
         self.items.push(InlineItem {
             event_id: work.item.key.event_id,
             token: work.lease.token,
             number: work.item.number,
-            queue: queue_text(work.item.options.queue.as_ref()).to_owned(),
+            lane,
         });
     }
 
@@ -68,8 +68,9 @@ impl InlineWork {
         at.map(|at| self.items.remove(at))
     }
 
-    pub(super) fn is_of_queue(&self, queue: &str) -> bool {
-        self.items.iter().any(|item| item.queue == queue)
+    /// Whether there is work of one of these lanes.
+    fn is_of_lanes(&self, lanes: &[LaneNumber]) -> bool {
+        self.items.iter().any(|item| lanes.contains(&item.lane))
     }
 
     /// As it stands in the row; nothing is none.
@@ -77,15 +78,12 @@ impl InlineWork {
         if self.items.is_empty() {
             return None;
         }
-        let mut bytes = Vec::with_capacity(self.items.len() * FIXED_BYTES);
+        let mut bytes = Vec::with_capacity(self.items.len() * ITEM_BYTES);
         for item in &self.items {
             bytes.extend(item.event_id.get().to_le_bytes());
             bytes.extend(item.token.to_le_bytes());
             bytes.extend(item.number.to_le_bytes());
-            // Names are far shorter than that: limits are checked before.
-            let length = u32::try_from(item.queue.len()).unwrap_or(u32::MAX);
-            bytes.extend(length.to_le_bytes());
-            bytes.extend(item.queue.as_bytes());
+            bytes.extend(item.lane.0.to_le_bytes());
         }
         Some(bytes)
     }
@@ -111,14 +109,12 @@ impl InlineItem {
         let (event_id, rest) = bytes.split_first_chunk()?;
         let (token, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        let (queue, rest) = rest.split_at_checked(length)?;
+        let (lane, rest) = rest.split_first_chunk()?;
         let item = Self {
             event_id: EventId::new(u64::from_le_bytes(*event_id)),
             token: u64::from_le_bytes(*token),
             number: u64::from_le_bytes(*number),
-            queue: str::from_utf8(queue).ok()?.to_owned(),
+            lane: LaneNumber(i64::from_le_bytes(*lane)),
         };
         Some((item, rest))
     }
@@ -178,13 +174,13 @@ impl Store<'_, '_> {
         Ok(())
     }
 
-    /// Whether a session holds inline work of this queue.
-    pub(super) fn has_inline_work(&self, session: SessionId, queue: &str) -> Step<bool> {
+    /// Whether a session holds inline work of one of these lanes.
+    pub(super) fn has_inline_work(&self, session: SessionId, lanes: &[LaneNumber]) -> Step<bool> {
         let mut statement = self.statement(sql::INSTANCES_WITH_WORK)?;
         let mut rows = statement.query([holder(session)])?;
         while let Some(row) = rows.next()? {
             let bytes = row.get_ref(0)?.as_blob_or_null().unwrap_or_default();
-            if InlineWork::from_bytes(bytes).is_of_queue(queue) {
+            if InlineWork::from_bytes(bytes).is_of_lanes(lanes) {
                 return Ok(true);
             }
         }
@@ -196,7 +192,7 @@ impl Store<'_, '_> {
         self.insert_work(&NewRow {
             key: RowKey::new(instance.key, source),
             number: inline.number,
-            queue: &inline.queue,
+            lane: inline.lane,
             holder: holder(session),
             token: inline.token,
             since: ReadySince {
@@ -218,12 +214,12 @@ pub(super) fn unreadable_inline_work(id: &InstanceId) -> ProviderError {
 mod tests {
     use super::*;
 
-    fn item(number: u64, queue: &str) -> InlineItem {
+    fn item(number: u64, lane: i64) -> InlineItem {
         InlineItem {
             event_id: EventId::new(number + 1),
             token: u64::MAX,
             number,
-            queue: queue.into(),
+            lane: LaneNumber(lane),
         }
     }
 
@@ -232,18 +228,19 @@ mod tests {
         assert_eq!(InlineWork::default().to_bytes(), None);
         assert_eq!(InlineWork::from_bytes(None), InlineWork::default());
         let inline = InlineWork {
-            items: vec![item(0, ""), item(1, "gpu"), item(2, "ä")],
+            items: vec![item(0, 1), item(1, 2), item(2, i64::MAX)],
             is_damaged: false,
         };
         let bytes = inline.to_bytes().unwrap();
         assert_eq!(InlineWork::from_bytes(Some(&bytes)), inline);
-        assert!(inline.is_of_queue("gpu") && !inline.is_of_queue("cpu"));
+        assert!(inline.is_of_lanes(&[LaneNumber(7), LaneNumber(2)]));
+        assert!(!inline.is_of_lanes(&[LaneNumber(7)]));
     }
 
     #[test]
-    fn bytes_that_are_cut_short_or_no_text_are_damaged() {
+    fn bytes_that_are_cut_short_are_damaged() {
         let inline = InlineWork {
-            items: vec![item(1, "gpu")],
+            items: vec![item(1, 2)],
             is_damaged: false,
         };
         let whole = inline.to_bytes().unwrap();
@@ -253,8 +250,5 @@ mod tests {
                 "{length}"
             );
         }
-        let mut no_text = whole;
-        *no_text.last_mut().unwrap() = 0xff;
-        assert!(InlineWork::from_bytes(Some(&no_text)).is_damaged);
     }
 }

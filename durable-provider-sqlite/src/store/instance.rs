@@ -4,13 +4,14 @@ use durable_core::provider::{Change, CommitId, Lease, SessionId, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId, MessageId};
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::catalog::CodeNumber;
 use super::inline_work::InlineWork;
 use super::{Store, holder};
 use crate::codec::{status_kind, status_number};
 use crate::error::Step;
 use crate::number::{count, int, uint};
 use crate::sql;
-use crate::turn::StartRequest;
+use crate::turn::{OutgoingBytes, StartRequest};
 
 /// The place of something among all that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +30,8 @@ pub(super) struct Instance {
     pub(super) updated_at_ms: u64,
     pub(super) last_commit_id: Option<CommitId>,
     pub(super) session: Option<SessionId>,
+    /// The code that a session needs to claim it.
+    pub(super) code: CodeNumber,
     /// The token of the last lease.
     pub(super) token: u64,
     /// Messages up to here were given to the holder.
@@ -46,7 +49,7 @@ impl Instance {
     fn from_row(key: i64, row: &Row<'_>) -> rusqlite::Result<Self> {
         let status: i64 = row.get(2)?;
         let commit_id: Option<[u8; 16]> = row.get(4)?;
-        let session: i64 = row.get(5)?;
+        let holder: i64 = row.get(5)?;
         let ready_at_ms: Option<i64> = row.get(8)?;
         let ready_number: Option<i64> = row.get(9)?;
         Ok(Self {
@@ -57,7 +60,8 @@ impl Instance {
                 .ok_or(rusqlite::Error::IntegralValueOutOfRange(2, status))?,
             updated_at_ms: uint(row.get(3)?),
             last_commit_id: commit_id.map(|bytes| CommitId(u128::from_be_bytes(bytes))),
-            session: (session > 0).then(|| SessionId(uint(session))),
+            session: (holder > 0).then(|| SessionId(uint(holder))),
+            code: CodeNumber(row.get(15)?),
             token: uint(row.get(6)?),
             given_seq: uint(row.get(7)?),
             ready: ready_at_ms
@@ -74,9 +78,11 @@ impl Instance {
         })
     }
 
-    /// Who holds it, and its place among what is ready.
-    pub(super) fn place(&self) -> (Option<SessionId>, Option<ReadySince>) {
-        (self.session, self.ready)
+    /// The session that holds it or else the code that a session needs, and its place
+    /// among what is ready.
+    pub(super) fn place(&self) -> (i64, Option<ReadySince>) {
+        let holder = self.session.map_or(self.code.as_holder(), holder);
+        (holder, self.ready)
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -124,12 +130,12 @@ impl Store<'_, '_> {
 
     /// Stores who holds the instance, whether it is ready, and its status.
     pub(super) fn save_place(&self, instance: &Instance) -> Step<()> {
-        let ready = instance.ready;
+        let (holder, ready) = instance.place();
         self.run(
             sql::INSTANCE_PLACE,
             params![
                 instance.key,
-                instance.session.map_or(0, holder),
+                holder,
                 int(instance.token),
                 int(instance.given_seq),
                 ready.map(|ready| int(ready.at_ms)),
@@ -139,6 +145,7 @@ impl Store<'_, '_> {
                 instance.crashes,
                 status_number(instance.status),
                 int(instance.updated_at_ms),
+                instance.code.0,
             ],
         )?;
         Ok(())
@@ -169,6 +176,21 @@ impl Store<'_, '_> {
         self.put(sql::INBOX_PUT, instance, message_id, bytes)
     }
 
+    /// As [`put_message`](Self::put_message), for a message of which it is known whether it
+    /// ends the instance: then the instance needs no code any more.
+    pub(super) fn put_outgoing(
+        &mut self,
+        instance: &mut Instance,
+        message: OutgoingBytes<'_>,
+    ) -> Step<bool> {
+        let loses_code = message.is_terminate && instance.code != CodeNumber::NONE;
+        if loses_code {
+            instance.code = CodeNumber::NONE;
+        }
+        let has_moved = self.put_message(instance, message.message_id, message.bytes)?;
+        Ok(has_moved || loses_code)
+    }
+
     /// Puts the message that begins an execution into the inbox. The inbox of an instance
     /// that ended may hold a message with the same id, which is not this one.
     pub(super) fn put_start(
@@ -191,12 +213,12 @@ impl Store<'_, '_> {
         if self.run(statement, message)? == 0 || instance.is_suspended() {
             return Ok(false);
         }
-        Ok(self.make_ready(instance))
+        self.make_ready(instance)
     }
 
     /// Gives an instance that has something to do its place and wakes the nodes that may
     /// claim it; answers whether the place is new.
-    fn make_ready(&mut self, instance: &mut Instance) -> bool {
+    fn make_ready(&mut self, instance: &mut Instance) -> Step<bool> {
         let is_new = instance.ready.is_none();
         if is_new {
             let not_before_ms = match instance.session {
@@ -205,11 +227,11 @@ impl Store<'_, '_> {
             };
             instance.ready = Some(self.ready_from(not_before_ms));
         }
-        self.note(match instance.session {
-            Some(session) => Change::Session(session),
-            None => Change::FreeInstances,
-        });
-        is_new
+        match instance.session {
+            Some(session) => self.note(Change::Session(session)),
+            None => self.note_free_instance(instance.code)?,
+        }
+        Ok(is_new)
     }
 
     /// Ends the lease of an instance: with messages it is ready. The caller stores its
@@ -224,7 +246,7 @@ impl Store<'_, '_> {
         instance.ready = None;
         let must_run = instance.must_run && !instance.status.is_ended();
         if !instance.is_suspended() && (must_run || self.has_messages_after(instance.key, 0)?) {
-            self.make_ready(instance);
+            self.make_ready(instance)?;
         }
         Ok(())
     }

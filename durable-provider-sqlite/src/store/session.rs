@@ -3,7 +3,7 @@
 use durable_core::provider::{Change, ProviderError, SessionId, SessionOptions};
 use rusqlite::params;
 
-use super::state::SessionLiveness;
+use super::state::LiveSession;
 use super::{Store, holder};
 use crate::error::Step;
 use crate::number::int;
@@ -17,7 +17,7 @@ enum SessionEnd {
 }
 
 impl Store<'_, '_> {
-    pub(crate) fn open_session(&mut self, options: &SessionOptions) -> Step<SessionId> {
+    pub(crate) fn open_session(&mut self, options: SessionOptions) -> Step<SessionId> {
         let id = SessionId(self.state.next_number());
         let now_ms = self.state.now_ms;
         if let Some(locks) = &mut self.state.locks {
@@ -27,20 +27,9 @@ impl Store<'_, '_> {
                     reason: format!("the lock file of {id} cannot be locked: {error}"),
                 })?;
         }
-        let session_timeout_ms = options.session_timeout_ms;
-        self.run(
-            sql::SESSION_INSERT,
-            params![
-                holder(id),
-                options.node,
-                int(session_timeout_ms),
-                int(now_ms)
-            ],
-        )?;
-        let session = SessionLiveness {
-            session_timeout_ms,
-            last_heartbeat_ms: now_ms,
-        };
+        let row = params![holder(id), options.to_json()?, int(now_ms)];
+        self.run(sql::SESSION_INSERT, row)?;
+        let session = LiveSession::new(options, now_ms);
         self.state.sessions.insert(id, session);
         self.state.sessions_changed = true;
         Ok(id)

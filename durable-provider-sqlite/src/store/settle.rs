@@ -5,9 +5,10 @@ use durable_core::provider::{
     CancelledWork, Change, HeartbeatOutcome, SessionId, SettleOutcome, SourceEvent, WorkKey,
     WorkLease,
 };
-use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
+use durable_core::{EventId, ExecutionId, InstanceId, Payload};
 use rusqlite::{OptionalExtension, params, params_from_iter};
 
+use super::catalog::LaneNumber;
 use super::work::RowKey;
 use super::{Store, holder};
 use crate::error::Step;
@@ -19,7 +20,7 @@ use crate::turn::{PreparedSettlement, ResultMessage, Settling};
 struct HeldWork {
     key: RowKey,
     is_cancelled: bool,
-    queue: String,
+    lane: LaneNumber,
     number: i64,
 }
 
@@ -50,7 +51,7 @@ impl Store<'_, '_> {
                 has_failed,
             } => {
                 let failures = i64::from(*has_failed);
-                self.free_row(key, &work.queue, *not_before_ms, [failures, 0])?;
+                self.free_row(key, work.lane, *not_before_ms, [failures, 0])?;
             }
         }
         Ok(SettleOutcome::Settled)
@@ -83,7 +84,7 @@ impl Store<'_, '_> {
             let work = HeldWork {
                 key,
                 is_cancelled: row.get(2)?,
-                queue: row.get(3)?,
+                lane: LaneNumber(row.get(3)?),
                 number: row.get(4)?,
             };
             let is_held = session == holder(lease.session) && uint(token) == lease.token;
@@ -106,7 +107,7 @@ impl Store<'_, '_> {
     fn free_row(
         &mut self,
         key: RowKey,
-        queue: &str,
+        lane: LaneNumber,
         not_before_ms: u64,
         [failures, crashes]: [i64; 2],
     ) -> Step<()> {
@@ -115,23 +116,23 @@ impl Store<'_, '_> {
         let (at_ms, number) = (int(since.at_ms), int(since.number));
         let free = [instance, execution, event, at_ms, number, failures, crashes];
         self.run(sql::WORK_FREE, free)?;
-        self.note(Change::Work(queue_name(queue)));
-        Ok(())
+        self.note_free_work(lane)
     }
 
     /// Frees all work of a session that ended.
     pub(super) fn free_work_held_by(&mut self, session: SessionId, has_crashed: bool) -> Step<()> {
         let mut statement = self.statement(sql::WORK_HELD)?;
         let held = statement.query_map([holder(session)], |row| {
-            Ok((RowKey::from_row(row, 0)?, row.get(3)?, row.get(4)?))
+            let lane = LaneNumber(row.get(3)?);
+            Ok((RowKey::from_row(row, 0)?, lane, row.get(4)?))
         })?;
-        let held: Vec<(RowKey, String, bool)> = held.collect::<Result<_, _>>()?;
+        let held: Vec<(RowKey, LaneNumber, bool)> = held.collect::<Result<_, _>>()?;
         drop(statement);
-        for (key, queue, is_cancelled) in held {
+        for (key, lane, is_cancelled) in held {
             if is_cancelled {
                 self.run(sql::WORK_DELETE, key.parameters())?;
             } else {
-                self.free_row(key, &queue, 0, [0, i64::from(has_crashed)])?;
+                self.free_row(key, lane, 0, [0, i64::from(has_crashed)])?;
             }
         }
         Ok(())
@@ -177,9 +178,4 @@ impl Store<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The default queue has no name.
-fn queue_name(text: &str) -> Option<Name> {
-    (!text.is_empty()).then(|| Name::from(text))
 }

@@ -1,18 +1,20 @@
 //! What the writer keeps in memory between transactions: copies of what is small and
 //! asked for again and again.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use durable_core::provider::{Change, SessionId, WakeSeq};
-use durable_core::{InstanceId, Name};
+use durable_core::InstanceId;
+use durable_core::provider::{Change, ServedCode, SessionId, SessionOptions, WakeSeq};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::catalog::Catalog;
 use super::instance::Instance;
 use crate::clock::StoreClock;
 use crate::lock::SessionLocks;
 use crate::number::{int, uint};
 use crate::options::SqliteOptions;
+use crate::query;
 use crate::sql;
 use crate::wake::VersionedChange;
 
@@ -23,17 +25,25 @@ const RESERVED_NUMBERS: u64 = 1_024;
 const REMEMBERED_KEYS: usize = 65_536;
 /// How many instances that are held are remembered.
 const REMEMBERED_HELD: usize = 4_096;
-/// How many queues without work are remembered.
-const REMEMBERED_QUEUES: usize = 1_024;
 
-/// When a session's next heartbeat is late.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SessionLiveness {
+/// A session that lives.
+#[derive(Debug, Clone)]
+pub(crate) struct LiveSession {
     pub(crate) session_timeout_ms: u64,
     pub(crate) last_heartbeat_ms: u64,
+    /// The code of its node; `None` is any.
+    pub(crate) code: Option<Arc<ServedCode>>,
 }
 
-impl SessionLiveness {
+impl LiveSession {
+    pub(crate) fn new(options: SessionOptions, last_heartbeat_ms: u64) -> Self {
+        Self {
+            session_timeout_ms: options.session_timeout_ms,
+            last_heartbeat_ms,
+            code: options.code.map(Arc::new),
+        }
+    }
+
     /// When it ends, if no heartbeat comes.
     pub(crate) fn late_at_ms(&self) -> u64 {
         self.last_heartbeat_ms
@@ -51,7 +61,7 @@ pub(crate) struct WriterState {
     pub(crate) now_ms: u64,
     /// The latest time that a process which reads the file finds in it.
     stored_ms: u64,
-    pub(crate) sessions: BTreeMap<SessionId, SessionLiveness>,
+    pub(crate) sessions: BTreeMap<SessionId, LiveSession>,
     /// None for a store that no other process can reach.
     pub(crate) locks: Option<SessionLocks>,
     /// Whether the sessions changed since they were made known.
@@ -66,8 +76,7 @@ pub(crate) struct WriterState {
     keys: HashMap<InstanceId, i64>,
     /// Held instances as their latest turns left them.
     held: HashMap<i64, Instance>,
-    /// Queues in which no work is free, now or later, unless something happens.
-    empty_queues: HashSet<Option<Name>>,
+    pub(super) catalog: Catalog,
     version: u64,
     changes: Vec<VersionedChange>,
 }
@@ -91,7 +100,7 @@ impl WriterState {
             stored_number: 0,
             keys: HashMap::new(),
             held: HashMap::new(),
-            empty_queues: HashSet::new(),
+            catalog: Catalog::default(),
             version: 0,
             changes: Vec::new(),
         }
@@ -108,15 +117,13 @@ impl WriterState {
         self.now_ms = self.now_ms.max(self.stored_ms);
         self.stored_number = last_number;
         self.last_number = self.last_number.max(last_number);
-        let mut statement = connection.prepare_cached(sql::SESSIONS_READ)?;
-        let sessions = statement.query_map([], |row| {
-            let session = SessionLiveness {
-                session_timeout_ms: uint(row.get(1)?),
-                last_heartbeat_ms: uint(row.get(2)?),
-            };
-            Ok((SessionId(uint(row.get(0)?)), session))
-        })?;
-        self.sessions = sessions.collect::<Result<_, _>>()?;
+        let sessions = query::stored_sessions(connection)?.into_iter();
+        self.sessions = sessions
+            .map(|stored| {
+                let live = LiveSession::new(stored.options, stored.last_heartbeat_ms);
+                (stored.session, live)
+            })
+            .collect();
         self.sessions_changed = true;
         if let Some(locks) = &mut self.locks {
             locks.keep_only(|session| self.sessions.contains_key(&session));
@@ -172,9 +179,6 @@ impl WriterState {
 
     /// Remembers a change, for the callers that wait for it.
     pub(crate) fn note(&mut self, change: Change) {
-        if let Change::Work(queue) = &change {
-            self.empty_queues.remove(queue);
-        }
         self.version += 1;
         self.changes.push((change, self.version));
     }
@@ -194,9 +198,17 @@ impl WriterState {
         (std::mem::take(&mut self.changes), self.version)
     }
 
-    /// The sessions that this store knows to live.
-    pub(crate) fn live_sessions(&self) -> HashSet<SessionId> {
-        self.sessions.keys().copied().collect()
+    /// The sessions that this store knows to live, with their code.
+    pub(crate) fn live_sessions(&self) -> HashMap<SessionId, Option<Arc<ServedCode>>> {
+        let sessions = self.sessions.iter();
+        sessions
+            .map(|(id, live)| (*id, live.code.clone()))
+            .collect()
+    }
+
+    /// The code of a session that lives; `None` if it has any.
+    pub(super) fn code_of(&self, session: SessionId) -> Option<Arc<ServedCode>> {
+        self.sessions.get(&session)?.code.clone()
     }
 
     /// The sessions of other processes that died without closing them.
@@ -239,24 +251,12 @@ impl WriterState {
         self.held.remove(&key)
     }
 
-    pub(super) fn is_known_empty(&self, queue: &Option<Name>) -> bool {
-        self.empty_queues.contains(queue)
-    }
-
-    /// Remembers that no work of this queue is free; work that becomes free is noted.
-    pub(super) fn remember_empty(&mut self, queue: &Option<Name>) {
-        if self.empty_queues.len() >= REMEMBERED_QUEUES {
-            self.empty_queues.clear();
-        }
-        self.empty_queues.insert(queue.clone());
-    }
-
     /// Forgets what was found in rows: another process may have changed them, or a step
     /// that did was rolled back.
     pub(crate) fn forget_rows(&mut self) {
         self.keys.clear();
         self.held.clear();
-        self.empty_queues.clear();
+        self.catalog.forget();
     }
 }
 

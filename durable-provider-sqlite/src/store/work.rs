@@ -4,12 +4,12 @@
 //! the work is claimed. Work that is claimed by the turn that adds it is made from the turn.
 
 use durable_core::provider::{
-    Change, ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem,
-    WorkLease,
+    ClaimedWork, ProviderError, SessionId, SourceEvent, TurnCommit, WorkBatch, WorkItem, WorkLease,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
 use rusqlite::{OptionalExtension, Row, params};
 
+use super::catalog::{Lane, LaneNumber};
 use super::instance::{Instance, ReadySince};
 use super::{Store, holder};
 use crate::answer::Claimed;
@@ -56,10 +56,10 @@ impl RowKey {
 
 /// A row of work that is to be inserted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NewRow<'a> {
+pub(super) struct NewRow {
     pub(super) key: RowKey,
     pub(super) number: u64,
-    pub(super) queue: &'a str,
+    pub(super) lane: LaneNumber,
     /// 0 if there is none.
     pub(super) holder: i64,
     pub(super) token: u64,
@@ -138,16 +138,14 @@ impl Store<'_, '_> {
     ) -> Step<Claims> {
         let mut free = Vec::new();
         if max > 0 {
-            for queue in queues {
-                if !self.state.is_known_empty(queue) {
-                    free.extend(self.free_work(queue, max)?);
-                }
+            let lanes = self.claimable_lanes(session, queues)?;
+            for lane in &lanes {
+                free.extend(self.free_work(*lane, max)?);
             }
-        }
-        if queues.len() > 1 {
-            free.sort_by_key(|work| work.since);
-            free.dedup_by_key(|work| work.key);
-            free.truncate(max);
+            if lanes.len() > 1 {
+                free.sort_by_key(|work| work.since);
+                free.truncate(max);
+            }
         }
         let mut claims = Claims::default();
         for work in free {
@@ -163,16 +161,30 @@ impl Store<'_, '_> {
         Ok(claims)
     }
 
-    fn free_work(&mut self, queue: &Option<Name>, max: usize) -> Step<Vec<FreeWork>> {
-        let text = queue_text(queue.as_ref());
+    /// The lanes of these queues that this session has the code for and that may have free
+    /// work.
+    fn claimable_lanes(
+        &mut self,
+        session: SessionId,
+        queues: &[Option<Name>],
+    ) -> Step<Vec<LaneNumber>> {
+        let code = self.state.code_of(session);
+        let busy = self.catalog()?.lanes.busy();
+        let claimable = busy.filter(|(_, lane)| {
+            lane.is_some_and(|lane| lane.is_claimable(queues, code.as_deref()))
+        });
+        Ok(claimable.map(|(number, _)| LaneNumber(number)).collect())
+    }
+
+    fn free_work(&mut self, lane: LaneNumber, max: usize) -> Step<Vec<FreeWork>> {
         let mut statement = self.statement(sql::WORK_READY)?;
-        let ready = params![text, int(self.state.now_ms), limit(max)];
+        let ready = params![lane.0, int(self.state.now_ms), limit(max)];
         let free = statement.query_map(ready, FreeWork::from_row)?;
         let free: Vec<FreeWork> = free.collect::<Result<_, _>>()?;
         drop(statement);
-        let later = params![text, int(self.state.now_ms)];
+        let later = [lane.0, int(self.state.now_ms)];
         if free.is_empty() && !self.finds(sql::WORK_NEXT_DUE, later)? {
-            self.state.remember_empty(queue);
+            self.catalog()?.lanes.mark_idle(lane.0);
         }
         Ok(free)
     }
@@ -229,23 +241,26 @@ impl Store<'_, '_> {
         turn: &TurnCommit,
     ) -> Step<Claims> {
         let (session, claim) = (turn.lease.session, &turn.claim);
+        let code = self.state.code_of(session);
         let mut claims = self.claim_work(session, &claim.queues, claim.max, Some(instance))?;
         if instance.status.is_ended() {
             return Ok(claims);
         }
         for item in turn.new_work.iter().filter_map(|new| turn.work_item(*new)) {
-            let queue = &item.options.queue;
-            if claims.work.len() >= claim.max || !claim.queues.contains(queue) {
-                self.add_work(instance.key, &item, None)?;
-                self.note(Change::Work(queue.clone()));
+            let is_claimable = Lane::of(&item).is_claimable(&claim.queues, code.as_deref());
+            let lane = self.lane_number(&item)?;
+            if claims.work.len() >= claim.max || !is_claimable {
+                self.add_work(instance.key, &item, lane, None)?;
+                self.note_free_work(lane)?;
                 continue;
             }
             let claimed = ClaimedWork::new(item, session, self.state.next_number());
             let is_current = claimed.item.key.execution_id == instance.execution_id;
             if is_current && turn.keep_lease && instance.inline.has_room() {
-                instance.inline.push(&claimed);
+                instance.inline.push(&claimed, lane);
             } else {
-                self.add_work(instance.key, &claimed.item, Some(&claimed.lease))?;
+                let lease = Some(&claimed.lease);
+                self.add_work(instance.key, &claimed.item, lane, lease)?;
             }
             claims.push(instance.key, claimed);
         }
@@ -257,20 +272,21 @@ impl Store<'_, '_> {
         &mut self,
         instance_key: i64,
         item: &WorkItem,
+        lane: LaneNumber,
         lease: Option<&WorkLease>,
     ) -> Step<()> {
         let since = self.ready_from(0);
         self.insert_work(&NewRow {
             key: RowKey::new(instance_key, item.key.source()),
             number: item.number,
-            queue: queue_text(item.options.queue.as_ref()),
+            lane,
             holder: lease.map_or(0, |lease| holder(lease.session)),
             token: lease.map_or(0, |lease| lease.token),
             since,
         })
     }
 
-    pub(super) fn insert_work(&self, row: &NewRow<'_>) -> Step<()> {
+    pub(super) fn insert_work(&self, row: &NewRow) -> Step<()> {
         let [instance, execution, event] = row.key.parameters();
         self.run(
             sql::WORK_INSERT,
@@ -279,7 +295,7 @@ impl Store<'_, '_> {
                 execution,
                 event,
                 int(row.number),
-                row.queue,
+                row.lane.0,
                 row.holder,
                 int(row.token),
                 int(row.since.at_ms),
@@ -308,30 +324,38 @@ impl Store<'_, '_> {
     }
 
     /// When time alone may make work of these queues ready for this session.
-    fn next_due_work_ms(&self, session: SessionId, queues: &[Option<Name>]) -> Step<Option<u64>> {
+    fn next_due_work_ms(
+        &mut self,
+        session: SessionId,
+        queues: &[Option<Name>],
+    ) -> Step<Option<u64>> {
         let mut due_ms: Option<u64> = None;
         let mut at = |ms: u64| due_ms = Some(due_ms.map_or(ms, |due| due.min(ms)));
-        for queue in queues {
-            let queue = queue_text(queue.as_ref());
-            let next = params![queue, int(self.state.now_ms)];
+        for lane in self.claimable_lanes(session, queues)? {
+            let next = [lane.0, int(self.state.now_ms)];
             if let Some(delayed_ms) = self.number(sql::WORK_NEXT_DUE, next)? {
                 at(uint(delayed_ms));
             }
-            for (other, life) in &self.state.sessions {
-                let held = params![holder(*other), queue];
-                if *other != session
-                    && (self.finds(sql::WORK_IS_HELD, held)?
-                        || self.has_inline_work(*other, queue)?)
-                {
-                    at(life.late_at_ms());
-                }
+        }
+        let code = self.state.code_of(session);
+        let all = self.catalog()?.lanes.all();
+        let wanted = all.filter(|(_, lane)| lane.is_claimable(queues, code.as_deref()));
+        let wanted: Vec<LaneNumber> = wanted.map(|(number, _)| LaneNumber(number)).collect();
+        for (other, live) in &self.state.sessions {
+            if *other != session && self.holds_work(*other, &wanted)? {
+                at(live.late_at_ms());
             }
         }
         Ok(due_ms)
     }
-}
 
-/// The default queue has no name.
-pub(super) fn queue_text(queue: Option<&Name>) -> &str {
-    queue.map_or("", Name::as_str)
+    /// Whether a session holds work of one of these lanes.
+    fn holds_work(&self, session: SessionId, lanes: &[LaneNumber]) -> Step<bool> {
+        for lane in lanes {
+            if self.finds(sql::WORK_IS_HELD, [holder(session), lane.0])? {
+                return Ok(true);
+            }
+        }
+        self.has_inline_work(session, lanes)
+    }
 }

@@ -35,12 +35,12 @@ impl<O> InstanceHandle<O> {
     /// As [`record`](Self::record).
     pub async fn suspended_children(&self) -> Result<Vec<SuspendedChild>, ClientError> {
         let mut suspended = Vec::new();
-        let mut running = vec![self.record().await?];
+        let mut running = vec![self.stored_record().await?];
         while let Some(record) = running.pop() {
             for (event_id, instance) in self.open_children(&record).await? {
                 let parent = Parent::new(record.instance.clone(), record.execution_id, event_id);
                 let child = Self::new(self.client.clone(), instance);
-                let child = match child.record().await {
+                let child = match child.stored_record().await {
                     Ok(child) if child.parent.as_ref() == Some(&parent) => child,
                     // Its start is on its way, or the id is that of another instance.
                     Ok(_) | Err(ClientError::NotFound { .. }) => continue,

@@ -54,6 +54,8 @@ pub enum ClientError {
         instance: InstanceId,
         /// The timeout.
         timeout: Duration,
+        /// What keeps the instance from going on, such as code that no node has.
+        blocked: Option<Failure>,
     },
     /// The payload codec of this client cannot read what is stored.
     Unreadable {
@@ -90,8 +92,16 @@ impl fmt::Display for ClientError {
                 f,
                 "instance `{instance}` is suspended: {failure}; it goes on when it is resumed"
             ),
-            Self::TimedOut { instance, timeout } => {
-                write!(f, "instance `{instance}` had not ended after {timeout:?}")
+            Self::TimedOut {
+                instance,
+                timeout,
+                blocked,
+            } => {
+                write!(f, "instance `{instance}` had not ended after {timeout:?}")?;
+                match blocked {
+                    Some(blocked) => write!(f, ": {blocked}"),
+                    None => Ok(()),
+                }
             }
             Self::Unreadable { instance, error } => write!(
                 f,

@@ -12,7 +12,7 @@ use durable_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Client, ClientError, Wait, fresh_message_id};
+use super::{Client, ClientError, Wait, fresh_message_id, nodes};
 use crate::handle::EventRef;
 use crate::payload::{self, PayloadSubject};
 
@@ -105,7 +105,7 @@ impl<O> InstanceHandle<O> {
         let topic = WakeTopic::Instance(self.id.clone());
         let mut seen = WakeSeq::default();
         loop {
-            let record = self.record().await?;
+            let record = self.stored_record().await?;
             if is_wanted(&record) {
                 return Ok(record);
             }
@@ -113,7 +113,8 @@ impl<O> InstanceHandle<O> {
         }
     }
 
-    /// What is known of it.
+    /// What is known of it. If it is to run and no node that lives has its code,
+    /// [`blocked`](InstanceRecord::blocked) says so.
     ///
     /// # Errors
     ///
@@ -121,6 +122,13 @@ impl<O> InstanceHandle<O> {
     /// [`Unreadable`](ClientError::Unreadable) if the codec cannot read it, and
     /// [`Provider`](ClientError::Provider) if the store did not answer.
     pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
+        let mut record = self.stored_record().await?;
+        nodes::note_missing_code(self.client.provider(), &mut record).await?;
+        Ok(record)
+    }
+
+    /// What the store has of it.
+    pub(super) async fn stored_record(&self) -> Result<InstanceRecord, ClientError> {
         let record = self.client.provider().instance(&self.id).await?;
         let mut record = record.ok_or_else(|| ClientError::NotFound {
             instance: self.id.clone(),
@@ -136,7 +144,7 @@ impl<O> InstanceHandle<O> {
     /// As [`record`](Self::record), and [`ClientError::InvalidPayload`] if the status is not a
     /// `T`.
     pub async fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, ClientError> {
-        let record = self.record().await?;
+        let record = self.stored_record().await?;
         let subject = PayloadSubject::new("orchestration", record.name);
         record
             .custom_status

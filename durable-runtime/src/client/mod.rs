@@ -4,6 +4,7 @@
 mod children;
 mod error;
 mod instance;
+mod nodes;
 mod start;
 mod wait;
 
@@ -186,7 +187,9 @@ impl Client {
 
     /// Lists instances by id, at most `max`, after this one.
     ///
-    /// A value that the codec of this client cannot read is left as it is stored.
+    /// A value that the codec of this client cannot read is left as it is stored. Of those
+    /// that are to run and whose code none of the nodes that live has,
+    /// [`blocked`](durable_core::provider::InstanceRecord::blocked) says so.
     ///
     /// # Errors
     ///
@@ -202,6 +205,7 @@ impl Client {
             // One record that cannot be read must not hide the others.
             let _ = self.parts.codec.decode(record).await;
         }
+        nodes::note_missing_code_of_list(self.provider(), &mut page.instances).await?;
         Ok(page)
     }
 

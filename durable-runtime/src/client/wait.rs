@@ -68,13 +68,14 @@ impl<'a, O: DeserializeOwned> Wait<'a, O> {
             return Box::pin(output);
         };
         Box::pin(async move {
-            match tokio::time::timeout(timeout, output).await {
-                Ok(output) => output,
-                Err(_) => Err(ClientError::TimedOut {
-                    instance: instance.id.clone(),
-                    timeout,
-                }),
+            if let Ok(output) = tokio::time::timeout(timeout, output).await {
+                return output;
             }
+            Err(ClientError::TimedOut {
+                instance: instance.id.clone(),
+                timeout,
+                blocked: instance.record().await?.blocked,
+            })
         })
     }
 }
@@ -113,7 +114,7 @@ impl<O: DeserializeOwned> InstanceHandle<O> {
             None => WakeSeq::default(),
         };
         loop {
-            let record = self.record().await?;
+            let record = self.stored_record().await?;
             let instance = self.id.clone();
             match record.status {
                 InstanceStatus::Completed { output } => {

@@ -4,7 +4,7 @@ mod activities;
 mod cancellations;
 mod heartbeat;
 mod instances;
-mod missing_code;
+mod release_backoff;
 mod retention;
 mod timers;
 mod wait;
@@ -15,7 +15,7 @@ pub(crate) use heartbeat::keep_session;
 pub(crate) use instances::{
     Cache, InstanceTasks, Releases, serve_instances, serve_releases, serve_stop_requests,
 };
-pub(crate) use missing_code::MissingCodeBackoff;
+pub(crate) use release_backoff::ReleaseBackoff;
 pub(crate) use retention::serve_retention;
 pub(crate) use timers::serve_timers;
 pub(crate) use wait::Backoff;

@@ -12,7 +12,7 @@ use crate::node::Node;
 pub(super) async fn for_news(node: &Node, topic: &WakeTopic, seen: WakeSeq, due_ms: Option<u64>) {
     let longest = node.options.max_poll_interval;
     let until_due = due_ms.map_or(longest, |due_ms| {
-        node.until(node.missing_code.yield_to_others(due_ms))
+        node.until(node.release_backoff.yield_to_others(due_ms))
             .min(longest)
     });
     for_news_until(node, &node.draining, topic, seen, until_due).await;

@@ -158,6 +158,7 @@ async fn a_wait_with_a_timeout_gives_up_when_it_is_over_and_not_before() {
     let expected = ClientError::TimedOut {
         instance: "f".into(),
         timeout,
+        blocked: None,
     };
     assert_eq!(error, expected);
     assert_eq!(error.to_string(), "instance `f` had not ended after 90s");
@@ -171,6 +172,24 @@ async fn a_wait_with_a_timeout_gives_up_when_it_is_over_and_not_before() {
     assert_eq!(instance.wait().timeout(timeout).await, Ok(7));
     stop(node).await;
     world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_gives_up_says_that_no_node_has_the_code() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let unknown = world.client().start::<(), u32>("unknown", "u", &());
+    let unknown = unknown.await.unwrap();
+    let error = unknown.wait().timeout(Duration::from_secs(1)).await;
+    let told = "instance `u` had not ended after 1s: not registered: no node that lives has \
+                the orchestration `unknown`: start one that does";
+    assert_eq!(error.unwrap_err().to_string(), told);
+    stop(node).await;
+    let alone = world.client().start(FLOW, "f", &()).await.unwrap();
+    let error = alone.wait().timeout(Duration::from_secs(1)).await;
+    let told = "instance `f` had not ended after 1s: not registered: no node that lives has \
+                the orchestration `flow`: start one that does";
+    assert_eq!(error.unwrap_err().to_string(), told);
 }
 
 #[tokio::test(start_paused = true)]

@@ -118,8 +118,8 @@ impl World {
 
     /// What keeps an instance from going on, in words.
     pub(crate) async fn blocked(&self, instance: &str) -> Option<String> {
-        let record = self.store.instance(&instance.into()).await.unwrap();
-        let blocked = record.unwrap().blocked;
+        let instance = self.client().instance::<(), ()>("", instance);
+        let blocked = instance.record().await.unwrap().blocked;
         blocked.map(|failure| failure.to_string())
     }
 

@@ -147,25 +147,39 @@ impl Env {
         &self,
         provider: Arc<dyn Provider>,
     ) -> CheckResult<TestNode<'_>> {
-        self.open_node(provider, self.time.short_ms()).await
+        self.open_node(
+            provider,
+            SessionOptions::new("conformance"),
+            self.time.short_ms(),
+        )
+        .await
+    }
+
+    /// A node that says this of itself, whose session lives as long as the check.
+    pub(super) async fn node_of(&self, options: SessionOptions) -> CheckResult<TestNode<'_>> {
+        self.open_node(Arc::clone(&self.provider), options, LONG_MS)
+            .await
     }
 
     /// A node on another handle, whose session lives as long as the check.
     pub(super) async fn node_on(&self, provider: Arc<dyn Provider>) -> CheckResult<TestNode<'_>> {
-        self.open_node(provider, LONG_MS).await
+        self.open_node(provider, SessionOptions::new("conformance"), LONG_MS)
+            .await
     }
 
     async fn open_node(
         &self,
         provider: Arc<dyn Provider>,
+        options: SessionOptions,
         session_timeout_ms: u64,
     ) -> CheckResult<TestNode<'_>> {
-        let options = SessionOptions::new("conformance").session_timeout_ms(session_timeout_ms);
-        let session = provider.open_session(options).await?;
+        let options = options.session_timeout_ms(session_timeout_ms);
+        let session = provider.open_session(options.clone()).await?;
         Ok(TestNode {
             env: self,
             provider,
             session,
+            options,
         })
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     ClaimedWork, CommitOutcome, Committed, HeartbeatOutcome, Provider, ProviderError,
-    ReadyInstance, ReadyInstances, Release, SessionId, SettleOutcome, TurnCommit, WakeSeq,
-    WakeTopic, WorkBatch, WorkItem, WorkKey, WorkResult, WorkSettlement,
+    ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SettleOutcome, TurnCommit,
+    WakeSeq, WakeTopic, WorkBatch, WorkItem, WorkKey, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, Name};
 
@@ -21,6 +21,8 @@ pub(super) struct TestNode<'env> {
     pub(super) env: &'env Env,
     pub(super) provider: Arc<dyn Provider>,
     pub(super) session: SessionId,
+    /// What the node said of itself.
+    pub(super) options: SessionOptions,
 }
 
 impl TestNode<'_> {

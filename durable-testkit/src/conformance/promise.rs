@@ -35,6 +35,8 @@ pub enum ContractPromise {
     Finding,
     /// 10: reads can page.
     Paging,
+    /// 11: a session is given only what its node has the code for.
+    Code,
     /// The store's clock: it never goes back, and records agree with it.
     Time,
     /// The rules of starting, stopping and removing instances.
@@ -57,6 +59,7 @@ impl ContractPromise {
             Self::Durability => 8,
             Self::Finding => 9,
             Self::Paging => 10,
+            Self::Code => 11,
             Self::Time | Self::Lifecycle | Self::Limits => return None,
         })
     }
@@ -73,6 +76,7 @@ impl ContractPromise {
             Self::Durability => "what was acknowledged survives",
             Self::Finding => "what is ready is found without polling",
             Self::Paging => "reads can page",
+            Self::Code => "a session is given only what its node has the code for",
             Self::Time => "the store's clock never goes back, and records agree with it",
             Self::Lifecycle => "instances are started, stopped and removed as the methods say",
             Self::Limits => "what is too large is refused before anything is written",

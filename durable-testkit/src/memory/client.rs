@@ -55,6 +55,7 @@ impl MemoryState {
             .entry(id.clone())
             .or_insert_with(|| StoredInstance::new(record.clone()));
         instance.record = record;
+        instance.is_to_end = false;
         instance
             .starts
             .insert(message.message_id.clone(), execution_id);
@@ -144,6 +145,7 @@ impl StoredInstance {
             inbox: Default::default(),
             holder: None,
             must_run: false,
+            is_to_end: false,
             ready_since: None,
             not_before_ms: 0,
             crashes: 0,

@@ -3,7 +3,7 @@
 use durable_core::InstanceId;
 use durable_core::provider::{
     Change, InboxMessage, InboxSeq, Lease, ProviderError, ReadyInstance, ReadyInstances, Release,
-    SessionId,
+    ServedCode, SessionId,
 };
 
 use super::state::{LeaseHolder, MemoryState, ReadySince, StoredInstance};
@@ -15,11 +15,12 @@ impl MemoryState {
         max: usize,
     ) -> Result<ReadyInstances, ProviderError> {
         self.live_session(session)?;
+        let code = self.code_of(session);
         let mut ready: Vec<(ReadySince, InstanceId)> = self
             .instances
             .iter()
             .filter_map(|(id, instance)| {
-                let since = instance.ready_for(session)?;
+                let since = instance.ready_for(session, code.as_deref())?;
                 (since.at_ms <= self.now_ms).then(|| (since, id.clone()))
             })
             .collect();
@@ -61,10 +62,11 @@ impl MemoryState {
 
     /// When time alone may make an instance ready for this session.
     fn next_due_instance_ms(&self, session: SessionId) -> Option<u64> {
+        let code = self.code_of(session);
         self.instances
             .values()
             .filter_map(|instance| match &instance.holder {
-                None => Some(instance.ready_for(session)?.at_ms),
+                None => Some(instance.ready_for(session, code.as_deref())?.at_ms),
                 Some(holder) if holder.lease.session == session => None,
                 Some(holder) => Some(self.sessions.get(&holder.lease.session)?.late_at_ms()),
             })
@@ -106,11 +108,12 @@ impl MemoryState {
 }
 
 impl StoredInstance {
-    /// Since when this session may have the instance, if it may: a free one from
-    /// the end of its delay on, its own one at once.
-    fn ready_for(&self, session: SessionId) -> Option<ReadySince> {
+    /// Since when this session may have the instance, if it may: a free one that its code
+    /// can run from the end of its delay on, its own one at once.
+    fn ready_for(&self, session: SessionId, code: Option<&ServedCode>) -> Option<ReadySince> {
         let since = self.ready_since?;
         match &self.holder {
+            None if code.is_some_and(|code| !code.can_run(&self.required_code())) => None,
             None => Some(ReadySince {
                 at_ms: since.at_ms.max(self.not_before_ms),
                 ..since

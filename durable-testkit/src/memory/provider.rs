@@ -8,9 +8,9 @@ use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
     Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
-    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
-    SettleOutcome, StartOutcome, StoreTime, SystemClock, TurnCommit, WakeRegistry, WakeSeq,
-    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode, SessionId,
+    SessionOptions, SessionRecord, SettleOutcome, StartOutcome, StoreTime, SystemClock, TurnCommit,
+    WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -205,6 +205,10 @@ impl WakeSource for MemoryProvider {
             false => Err(ProviderError::SessionLost { session }),
         })
     }
+
+    fn code_of(&self, session: SessionId) -> Option<Arc<ServedCode>> {
+        self.look(|state| state.code_of(session))
+    }
 }
 
 #[async_trait]
@@ -214,7 +218,7 @@ impl Provider for MemoryProvider {
     }
 
     async fn open_session(&self, options: SessionOptions) -> Result<SessionId, ProviderError> {
-        Ok(self.step(|state| state.open_session(options)))
+        self.step(|state| state.open_session(options))
     }
 
     async fn heartbeat(&self, session: SessionId) -> Result<(), ProviderError> {
@@ -224,6 +228,10 @@ impl Provider for MemoryProvider {
     async fn close_session(&self, session: SessionId) -> Result<(), ProviderError> {
         self.step(|state| state.close_session(session));
         Ok(())
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionRecord>, ProviderError> {
+        Ok(self.look(|state| state.sessions(self.time(state.now_ms))))
     }
 
     async fn fetch_instances(

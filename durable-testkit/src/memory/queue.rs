@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use durable_core::provider::{ClaimedWork, SessionId, WorkItem, WorkKey, WorkLease};
+use durable_core::provider::{ClaimedWork, ServedCode, SessionId, WorkItem, WorkKey, WorkLease};
 use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
 
 use super::state::ReadySince;
@@ -13,8 +13,39 @@ use super::state::ReadySince;
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
     items: BTreeMap<WorkKey, Work>,
-    free: BTreeMap<Option<Name>, BTreeMap<ReadySince, WorkKey>>,
+    free: BTreeMap<Lane, BTreeMap<ReadySince, WorkKey>>,
     held: BTreeSet<WorkKey>,
+}
+
+/// The work of one activity in one queue; `None` is the default queue.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Lane {
+    queue: Option<Name>,
+    activity: Name,
+}
+
+impl Lane {
+    fn of(item: &WorkItem) -> Self {
+        Self {
+            queue: item.options.queue.clone(),
+            activity: item.name.clone(),
+        }
+    }
+}
+
+/// Which work a session may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) queues: &'a [Option<Name>],
+    /// The code of the session's node; `None` is any.
+    pub(super) code: Option<&'a ServedCode>,
+}
+
+impl Wanted<'_> {
+    fn has(&self, queue: &Option<Name>, activity: &Name) -> bool {
+        let has_code = self.code.is_none_or(|code| code.has_activity(activity));
+        has_code && self.queues.contains(queue)
+    }
 }
 
 /// A work item in its queue or held by a session.
@@ -37,7 +68,7 @@ impl WorkQueue {
         if self.items.contains_key(&key) {
             return;
         }
-        self.free_of(item.options.queue.clone())
+        self.free_of(Lane::of(&item))
             .insert(ready_since, key.clone());
         let work = Work {
             item,
@@ -54,8 +85,7 @@ impl WorkQueue {
     pub(super) fn remove(&mut self, key: &WorkKey) -> Option<Work> {
         let work = self.items.remove(key)?;
         self.held.remove(key);
-        self.free_of(work.item.options.queue.clone())
-            .remove(&work.ready_since);
+        self.free_of(Lane::of(&work.item)).remove(&work.ready_since);
         Some(work)
     }
 
@@ -69,10 +99,10 @@ impl WorkQueue {
             .filter(|work| work.holder.as_ref() == Some(lease))
     }
 
-    /// The free items of these queues whose time has come, in order.
-    pub(super) fn ready(&self, queues: &[Option<Name>], now_ms: u64, max: usize) -> Vec<WorkKey> {
+    /// The free items that are wanted and whose time has come, in order.
+    pub(super) fn ready(&self, wanted: Wanted<'_>, now_ms: u64, max: usize) -> Vec<WorkKey> {
         let mut ready: Vec<(&ReadySince, &WorkKey)> = self
-            .free_in(queues)
+            .free_in(wanted)
             .flat_map(|free| free.iter().take(max))
             .filter(|(since, _)| since.at_ms <= now_ms)
             .collect();
@@ -81,18 +111,18 @@ impl WorkQueue {
         keys.take(max).collect()
     }
 
-    /// When the first free item of these queues is ready whose time has not come.
-    pub(super) fn next_ready_ms(&self, queues: &[Option<Name>], now_ms: u64) -> Option<u64> {
-        self.free_in(queues)
+    /// When the first free item that is wanted is ready whose time has not come.
+    pub(super) fn next_ready_ms(&self, wanted: Wanted<'_>, now_ms: u64) -> Option<u64> {
+        self.free_in(wanted)
             .filter_map(|free| free.keys().find(|since| since.at_ms > now_ms))
             .map(|since| since.at_ms)
             .min()
     }
 
-    /// The sessions that hold items of these queues.
-    pub(super) fn holders(&self, queues: &[Option<Name>]) -> impl Iterator<Item = SessionId> {
+    /// The sessions that hold items that are wanted.
+    pub(super) fn holders(&self, wanted: Wanted<'_>) -> impl Iterator<Item = SessionId> {
         self.held()
-            .filter(|work| queues.contains(&work.item.options.queue))
+            .filter(move |work| wanted.has(&work.item.options.queue, &work.item.name))
             .filter_map(Work::holder)
     }
 
@@ -132,8 +162,8 @@ impl WorkQueue {
     ) -> Option<ClaimedWork> {
         let work = self.items.get_mut(key)?;
         let claimed = work.claim(session, token);
-        let (queue, since) = (work.item.options.queue.clone(), work.ready_since);
-        self.free_of(queue).remove(&since);
+        let (lane, since) = (Lane::of(&work.item), work.ready_since);
+        self.free_of(lane).remove(&since);
         self.held.insert(key.clone());
         Some(claimed)
     }
@@ -145,21 +175,18 @@ impl WorkQueue {
         };
         work.holder = None;
         work.ready_since = ready_since;
-        let queue = work.item.options.queue.clone();
+        let lane = Lane::of(&work.item);
         self.held.remove(key);
-        self.free_of(queue).insert(ready_since, key.clone());
+        self.free_of(lane).insert(ready_since, key.clone());
     }
 
-    fn free_of(&mut self, queue: Option<Name>) -> &mut BTreeMap<ReadySince, WorkKey> {
-        self.free.entry(queue).or_default()
+    fn free_of(&mut self, lane: Lane) -> &mut BTreeMap<ReadySince, WorkKey> {
+        self.free.entry(lane).or_default()
     }
 
-    fn free_in(
-        &self,
-        queues: &[Option<Name>],
-    ) -> impl Iterator<Item = &BTreeMap<ReadySince, WorkKey>> {
-        let wanted = |queue: &Option<Name>| queues.contains(queue);
-        let free = self.free.iter().filter(move |(queue, _)| wanted(queue));
+    fn free_in(&self, wanted: Wanted<'_>) -> impl Iterator<Item = &BTreeMap<ReadySince, WorkKey>> {
+        let is_wanted = move |lane: &Lane| wanted.has(&lane.queue, &lane.activity);
+        let free = self.free.iter().filter(move |(lane, _)| is_wanted(lane));
         free.map(|(_, free)| free)
     }
 }

@@ -1,7 +1,11 @@
 //! Sessions: their heartbeats, and what becomes of their holdings.
 
+use std::sync::Arc;
+
 use durable_core::InstanceId;
-use durable_core::provider::{Change, ProviderError, SessionId, SessionOptions, WorkKey};
+use durable_core::provider::{
+    Change, ProviderError, ServedCode, SessionId, SessionOptions, SessionRecord, WorkKey,
+};
 
 use super::state::{MemoryState, StoredSession};
 
@@ -13,15 +17,34 @@ enum SessionEnd {
 }
 
 impl MemoryState {
-    pub(super) fn open_session(&mut self, options: SessionOptions) -> SessionId {
+    pub(super) fn open_session(
+        &mut self,
+        options: SessionOptions,
+    ) -> Result<SessionId, ProviderError> {
+        self.limits.check_session(&options)?;
         let id = SessionId(self.next_number());
         let session = StoredSession {
-            node: options.node,
-            session_timeout_ms: options.session_timeout_ms,
+            code: options.code.clone().map(Arc::new),
+            options,
             last_heartbeat_ms: self.now_ms,
         };
         self.sessions.insert(id, session);
-        id
+        Ok(id)
+    }
+
+    /// The sessions that live at this time.
+    pub(super) fn sessions(&self, now_ms: u64) -> Vec<SessionRecord> {
+        let live = self.sessions.iter();
+        live.filter(|(_, session)| !session.is_late(now_ms))
+            .map(|(id, session)| {
+                SessionRecord::new(*id, session.options.clone(), session.late_at_ms())
+            })
+            .collect()
+    }
+
+    /// The code of a session that lives; `None` if it has any.
+    pub(super) fn code_of(&self, id: SessionId) -> Option<Arc<ServedCode>> {
+        self.sessions.get(&id)?.code.clone()
     }
 
     pub(super) fn heartbeat(&mut self, id: SessionId) -> Result<(), ProviderError> {
@@ -96,7 +119,7 @@ impl StoredSession {
     pub(super) fn late_at_ms(&self) -> u64 {
         let last_moment_ms = self
             .last_heartbeat_ms
-            .saturating_add(self.session_timeout_ms);
+            .saturating_add(self.options.session_timeout_ms);
         last_moment_ms.saturating_add(1)
     }
 

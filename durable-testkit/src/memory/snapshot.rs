@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SourceEvent, WorkItem, WorkKey,
+    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SessionOptions, SourceEvent, WorkItem,
+    WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
@@ -64,10 +65,8 @@ pub struct TimerSnapshot {
 /// A session in a [`Snapshot`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSnapshot {
-    /// What the node calls itself.
-    pub node: String,
-    /// How long it lives without a heartbeat.
-    pub session_timeout_ms: u64,
+    /// What the node says of itself.
+    pub options: SessionOptions,
     /// Its last sign of life.
     pub last_heartbeat_ms: u64,
 }
@@ -85,6 +84,8 @@ pub struct InstanceSnapshot {
     pub messages_to_give: usize,
     /// Whether it is to run without a message too, until its next commit.
     pub must_run: bool,
+    /// Whether it was sent a `Terminate` since its start.
+    pub is_to_end: bool,
     /// No session may claim the instance before this time.
     pub not_before_ms: u64,
     /// How many sessions died holding it since its last commit.
@@ -116,8 +117,7 @@ impl MemoryState {
     pub(super) fn snapshot(&self) -> Snapshot {
         let sessions = self.sessions.iter().map(|(id, session)| {
             let snapshot = SessionSnapshot {
-                node: session.node.clone(),
-                session_timeout_ms: session.session_timeout_ms,
+                options: session.options.clone(),
                 last_heartbeat_ms: session.last_heartbeat_ms,
             };
             (*id, snapshot)
@@ -159,6 +159,7 @@ impl StoredInstance {
             holder: self.holder.as_ref().map(|holder| holder.lease.session),
             messages_to_give: self.inbox.after(given.unwrap_or(InboxSeq(0))).count(),
             must_run: self.must_run,
+            is_to_end: self.is_to_end,
             not_before_ms: self.not_before_ms,
             crashes: self.crashes,
             last_commit_id: self.last_commit.as_ref().map(|(id, _)| *id),

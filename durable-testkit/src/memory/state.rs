@@ -7,10 +7,12 @@
 //! - No session holds a suspended instance.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use durable_core::provider::{
-    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, SessionId, SourceEvent,
-    StatusKind, WakeRegistry, WorkItem, WorkKey,
+    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, MessageBody,
+    RequiredCode, ServedCode, SessionId, SessionOptions, SourceEvent, StatusKind, WakeRegistry,
+    WorkItem, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
@@ -39,8 +41,9 @@ pub(super) struct MemoryState {
 /// A node's life.
 #[derive(Debug)]
 pub(super) struct StoredSession {
-    pub(super) node: String,
-    pub(super) session_timeout_ms: u64,
+    pub(super) options: SessionOptions,
+    /// The code in the options, shared with the tasks that wait for it.
+    pub(super) code: Option<Arc<ServedCode>>,
     pub(super) last_heartbeat_ms: u64,
 }
 
@@ -53,6 +56,8 @@ pub(super) struct StoredInstance {
     /// It is to run without a message too, until its next commit: it was resumed,
     /// or the session that held it ended without closing.
     pub(super) must_run: bool,
+    /// It was sent a `Terminate` since its start: it needs no code any more.
+    pub(super) is_to_end: bool,
     /// When it became ready, while it is; see [`StoredInstance::is_ready`].
     pub(super) ready_since: Option<ReadySince>,
     /// A free instance is not handed out before.
@@ -127,6 +132,7 @@ impl MemoryState {
             return;
         };
         if !instance.has_message(&message.message_id) {
+            instance.is_to_end |= matches!(message.body, MessageBody::Terminate { .. });
             instance.inbox.put(seq, message);
             self.update_readiness(id);
         }
@@ -155,7 +161,7 @@ impl MemoryState {
         instance.ready_since.get_or_insert(place);
         self.wake.note(match &instance.holder {
             Some(holder) => Change::Session(holder.lease.session),
-            None => Change::FreeInstances,
+            None => Change::FreeInstance(instance.required_code()),
         });
     }
 }
@@ -171,6 +177,14 @@ impl StoredInstance {
 
     pub(super) fn has_message(&self, id: &MessageId) -> bool {
         self.inbox.has(id)
+    }
+
+    /// The code that a session needs to be given it.
+    pub(super) fn required_code(&self) -> RequiredCode {
+        match self.is_to_end {
+            true => RequiredCode::None,
+            false => RequiredCode::of(&self.record),
+        }
     }
 
     /// Notes that the record changed at this time. What it says about that never goes back:

@@ -6,6 +6,7 @@ use durable_core::provider::{
 };
 use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
 
+use super::queue::Wanted;
 use super::state::MemoryState;
 
 impl MemoryState {
@@ -31,7 +32,9 @@ impl MemoryState {
         queues: &[Option<Name>],
         max: usize,
     ) -> Vec<ClaimedWork> {
-        let ready = self.work.ready(queues, self.now_ms, max);
+        let code = self.code_of(session);
+        let code = code.as_deref();
+        let ready = self.work.ready(Wanted { queues, code }, self.now_ms, max);
         ready
             .iter()
             .filter_map(|key| {
@@ -43,7 +46,7 @@ impl MemoryState {
 
     pub(super) fn add_work(&mut self, item: WorkItem) {
         let ready_since = self.ready_from(0);
-        self.wake.note(Change::Work(item.options.queue.clone()));
+        self.wake.note(ready_change(&item));
         self.work.add(item, ready_since);
     }
 
@@ -113,8 +116,7 @@ impl MemoryState {
             self.work.remove(key);
             return;
         }
-        self.wake
-            .note(Change::Work(work.item.options.queue.clone()));
+        self.wake.note(ready_change(&work.item));
         self.work.give_back(key, ready_since);
     }
 
@@ -166,14 +168,24 @@ impl MemoryState {
 
     /// When time alone may make work of these queues ready for this session.
     fn next_due_work_ms(&self, session: SessionId, queues: &[Option<Name>]) -> Option<u64> {
+        let code = self.code_of(session);
+        let code = code.as_deref();
+        let wanted = Wanted { queues, code };
         let others = self
             .work
-            .holders(queues)
+            .holders(wanted)
             .filter(|holder| *holder != session);
         let late_at = others.filter_map(|other| Some(self.sessions.get(&other)?.late_at_ms()));
         late_at
             .filter(|at_ms| *at_ms > self.now_ms)
-            .chain(self.work.next_ready_ms(queues, self.now_ms))
+            .chain(self.work.next_ready_ms(wanted, self.now_ms))
             .min()
+    }
+}
+
+fn ready_change(item: &WorkItem) -> Change {
+    Change::Work {
+        queue: item.options.queue.clone(),
+        activity: item.name.clone(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use durable_core::provider::{
     CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease,
     OutgoingMessage, Provider, ProviderError, PruneRequest, PurgeRequest, ReadyInstance, Release,
-    SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    ServedCode, SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -44,7 +44,11 @@ impl Play<'_> {
             StoreClock::Virtual => SESSION_TIMEOUT_MS,
             StoreClock::Wall { .. } => 3_600_000,
         };
-        let options = || SessionOptions::new(node.to_string()).session_timeout_ms(timeout_ms);
+        let options = || {
+            let mut options = SessionOptions::new(node.to_string()).session_timeout_ms(timeout_ms);
+            options.code = code_of(node);
+            options
+        };
         let model = self.sides.model.open_session(options()).await;
         let provider = self.sides.provider.open_session(options()).await;
         if let (Ok(model), Ok(provider)) = (&model, &provider) {
@@ -410,4 +414,16 @@ async fn claim_all(
 
 fn sort_work(work: &mut [ClaimedWork]) {
     work.sort_by(|one, other| one.item.key.cmp(&other.item.key));
+}
+
+/// The code of a node: one of them lacks the activity `ship`.
+fn code_of(node: ScriptNode) -> Option<ServedCode> {
+    match node.0 {
+        1 => Some(
+            ServedCode::new()
+                .orchestration("fulfil", "1.0.0")
+                .activity("charge"),
+        ),
+        _ => None,
+    }
 }

@@ -80,7 +80,11 @@ fn for_model(
         builder = builder.started();
     }
     for activity in &turn.activities {
-        builder = builder.activity_with(activity_options(*activity, clock), "charge", "{}");
+        let name = match activity.queue {
+            ScriptQueue::Default => "charge",
+            ScriptQueue::Named => "ship",
+        };
+        builder = builder.activity_with(activity_options(*activity, clock), name, "{}");
     }
     for due in &turn.timers {
         builder = builder.timer(due_ms(*due, clock, now_ms));

@@ -2,7 +2,7 @@
 
 use durable_core::provider::{
     ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, PoisonedWork, Provider,
-    ProviderError,
+    ProviderError, SessionOptions,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -17,6 +17,8 @@ pub(super) struct VisibleState {
     listed: Vec<InstanceId>,
     instances: Vec<ObservedInstance>,
     poisoned: Vec<PoisonedWork>,
+    /// What the nodes that live said of themselves, in no order: ids are the store's own.
+    nodes: Vec<SessionOptions>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +41,11 @@ impl VisibleState {
         for instance in ScriptInstance::ALL {
             instances.push(ObservedInstance::read(provider, &instance.id(), clock).await?);
         }
+        let sessions = provider.sessions().await?.into_iter();
+        let mut nodes: Vec<_> = sessions.map(|record| record.options).collect();
+        nodes.sort_by(|one, other| one.node.cmp(&other.node));
         Ok(Self {
+            nodes,
             now_ms: clock.is_virtual().then(|| provider.now_ms()),
             listed: listed.collect(),
             instances,

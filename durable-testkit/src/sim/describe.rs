@@ -10,8 +10,8 @@ use durable_core::provider::{
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
     Message, MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PruneReport, PruneRequest,
     PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch,
-    WorkKey, WorkLease, WorkResult, WorkSettlement,
+    SessionOptions, SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -62,6 +62,7 @@ describe! {
 
     // What is answered.
     (): |_done| String::from("done");
+    Vec<SessionRecord>: |sessions| format!("{} sessions", sessions.len());
     CancelledWork: |report| format!("{} cancelled", report.keys.len());
     ReadyInstances: |batch| joined(&batch.instances, handed_out);
     CommitOutcome: |outcome| committed(outcome);

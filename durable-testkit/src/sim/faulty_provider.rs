@@ -37,7 +37,8 @@ macro_rules! faulty {
             $(
                 async fn $method(&self $(, $argument: $type)*) -> $answer {
                     $( let $argument = $argument.owned(); )*
-                    let request = [$( $argument.describe() ),*].join(" ");
+                    let request: Vec<String> = vec![$( $argument.describe() ),*];
+                    let request = request.join(" ");
                     let call = SimCall::new(Method::$method, request, move |store| {
                         $( let $argument = $argument.clone(); )*
                         Box::pin(async move { store.$method($( $argument.lend() ),*).await })

@@ -41,7 +41,8 @@ impl Method {
             | Self::send => true,
             Self::open_session | Self::fetch_instances | Self::fetch_work => false,
             Self::suspend | Self::resume | Self::purge | Self::prune => false,
-            Self::instance
+            Self::sessions
+            | Self::instance
             | Self::instances
             | Self::executions
             | Self::history

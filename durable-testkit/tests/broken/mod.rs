@@ -1,5 +1,6 @@
 //! Providers with one fault each, around the in-memory provider.
 
+pub(crate) mod code;
 pub(crate) mod commit;
 pub(crate) mod handing_out;
 pub(crate) mod inbox;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::retry;
 use crate::activity::{ActivityContext, Attempt};
-use crate::dispatch::missing_code::BackoffKey;
+use crate::dispatch::release_backoff::BackoffKey;
 use crate::execution::panic_message;
 use crate::node::Node;
 use crate::payload;
@@ -47,7 +47,7 @@ pub(super) async fn attempt(
         return release_for_others(node, claimed, &reason);
     }
     let work = BackoffKey::Work(claimed.lease.key.clone());
-    node.missing_code.forget(&work);
+    node.release_backoff.forget(&work);
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
         lease: claimed.lease.clone(),
@@ -91,7 +91,9 @@ fn unreadable(error: &PayloadCodecError) -> Failure {
 fn release_for_others(node: &Node, claimed: &ClaimedWork, reason: &str) -> WorkResult {
     let key = claimed.lease.key.clone();
     tracing::warn!(activity = %claimed.item.name, instance = %key.instance, event = %key.event_id, "{reason}");
-    let not_before_ms = node.missing_code.next(BackoffKey::Work(key), node.now_ms());
+    let not_before_ms = node
+        .release_backoff
+        .next(BackoffKey::Work(key), node.now_ms());
     WorkResult::HandedBack {
         not_before_ms: Some(not_before_ms),
     }

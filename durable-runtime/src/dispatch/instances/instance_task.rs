@@ -29,7 +29,7 @@ use super::verify::Verification;
 use super::{Incoming, LocalResult};
 use crate::combine::join_all;
 use crate::dispatch::activities;
-use crate::dispatch::missing_code::BackoffKey;
+use crate::dispatch::release_backoff::BackoffKey;
 use crate::dispatch::wait::{self, Backoff};
 use crate::execution::{ExecutionFault, LiveExecution, Rest};
 use crate::node::Node;
@@ -177,7 +177,7 @@ impl InstanceTask {
             span.record("last_event", self.tail.last_event_id.get());
             turned.ok()?;
             let instance = BackoffKey::Instance(self.lease.instance.clone());
-            self.node.missing_code.forget(&instance);
+            self.node.release_backoff.forget(&instance);
             let due = self.verification.due(&self.node, &live);
             if self.lease_state == LeaseState::Released {
                 // The next turn may begin at once, and must find the execution.

@@ -14,7 +14,7 @@ use super::instance_task::{InstanceTask, LeaseState, Lost};
 use super::turn::{Batch, dropped};
 use super::verify::{Reached, verify};
 use super::{load, stop_requests};
-use crate::dispatch::missing_code::BackoffKey;
+use crate::dispatch::release_backoff::BackoffKey;
 use crate::execution::ExecutionFault;
 use crate::options::FaultPolicy;
 
@@ -89,7 +89,7 @@ impl InstanceTask {
         match stop {
             Stop::Blocked(failure) => {
                 let instance = BackoffKey::Instance(self.lease.instance.clone());
-                let not_before_ms = self.node.missing_code.next(instance, now_ms);
+                let not_before_ms = self.node.release_backoff.next(instance, now_ms);
                 if self.must_run {
                     // A commit would tell the store that it has run.
                     self.lease_state = LeaseState::Blocked {

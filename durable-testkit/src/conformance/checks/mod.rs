@@ -1,6 +1,7 @@
 //! The checks, one module for each promise.
 
 mod append_only;
+mod code;
 mod commit_atomicity;
 mod commit_once;
 mod crash_points;
@@ -46,6 +47,7 @@ pub(super) const ALL: &[&[Check]] = &[
     finding::CHECKS,
     watching::CHECKS,
     paging::CHECKS,
+    code::CHECKS,
     time::CHECKS,
     starting::CHECKS,
     lifecycle::CHECKS,

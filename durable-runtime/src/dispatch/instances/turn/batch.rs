@@ -16,6 +16,7 @@ use super::HistorySummary;
 use super::created::Created;
 use crate::dispatch::instances::{Incoming, LocalResult};
 use crate::execution::LiveExecution;
+use crate::registry::Registry;
 
 /// What a turn has gathered for its commit.
 #[derive(Debug)]
@@ -33,10 +34,11 @@ pub(crate) struct Batch {
     pub(crate) update: InstanceUpdate,
 }
 
-/// A new work item, and the queue that it goes to.
+/// A new work item, its activity, and the queue that it goes to.
 #[derive(Debug)]
 struct QueuedWork {
     work: NewWork,
+    activity: Name,
     queue: Option<Name>,
 }
 
@@ -92,10 +94,12 @@ impl Batch {
         status.is_some_and(|status| status.kind() == StatusKind::Suspended)
     }
 
-    /// How much of the new work is for these queues.
-    pub(crate) fn new_work_for(&self, queues: &[Option<Name>]) -> usize {
-        let queued = self.new_work.iter().map(|queued| &queued.queue);
-        queued.filter(|queue| queues.contains(queue)).count()
+    /// How much of the new work is for these queues, and for activities of this registry.
+    pub(crate) fn new_work_for(&self, queues: &[Option<Name>], registry: &Registry) -> usize {
+        let is_for = |queued: &&QueuedWork| {
+            queues.contains(&queued.queue) && registry.activity(&queued.activity).is_some()
+        };
+        self.new_work.iter().filter(is_for).count()
     }
 
     /// Puts what was gathered into a commit that changes nothing so far; answers with
@@ -166,10 +170,11 @@ impl Batch {
                 self.update.running = Some((name.clone(), version.clone()));
                 self.update.status = Some(InstanceStatus::Running);
             }
-            Effect::RunActivity { options, .. } => {
+            Effect::RunActivity { name, options, .. } => {
                 let number = command_id.map_or(0, |command| command.number);
                 let queued = QueuedWork {
                     work: NewWork::new(source, number),
+                    activity: name.clone(),
                     queue: options.queue.clone(),
                 };
                 self.new_work.create(source, queued);

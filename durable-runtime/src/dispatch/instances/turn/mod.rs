@@ -193,7 +193,10 @@ impl InstanceTask {
         let is_over = batch.ends_instance();
         let slots = match is_over {
             true => Vec::new(),
-            false => self.activity_slots(batch.new_work_for(&self.node.options.queues)),
+            false => {
+                let (queues, registry) = (&self.node.options.queues, &self.node.registry);
+                self.activity_slots(batch.new_work_for(queues, registry))
+            }
         };
         let keep_lease = match keep {
             Keep::Always => true,

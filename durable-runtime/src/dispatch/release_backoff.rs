@@ -1,10 +1,12 @@
-//! Backoff for instances and work that this node claimed and whose code it lacks.
+//! Backoff for instances and work that this node claimed and cannot read for now, because
+//! its payload codec has no key for them or cannot be reached.
 //!
 //! The node releases such a thing with a delay that doubles each time. When the delay
-//! is over the store notifies every node at once; a node that lacked the code lately
-//! waits a little longer than the others, so that a node that has the code claims first.
-//! All nodes that lack the code do so: otherwise two of them would claim it in turns
-//! for ever.
+//! is over the store notifies every node at once; a node that could not read it lately
+//! waits a little longer than the others, so that a node that can claims first.
+//! All nodes that cannot do so: otherwise two of them would claim it in turns for ever.
+//! (Code that a node lacks is no reason: the store gives the node only what it has the
+//! code for.)
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,13 +22,13 @@ const YIELD_MS: u64 = 50;
 /// How many things are remembered before old ones are forgotten.
 const REMEMBERED: usize = 10_000;
 
-/// What this node released for want of its code.
+/// What this node released because it could not read it.
 #[derive(Debug, Default)]
-pub(crate) struct MissingCodeBackoff {
-    waits: Mutex<HashMap<BackoffKey, MissingCodeWait>>,
+pub(crate) struct ReleaseBackoff {
+    waits: Mutex<HashMap<BackoffKey, ReleaseWait>>,
 }
 
-/// Something that this node cannot run.
+/// Something that this node cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum BackoffKey {
     Instance(InstanceId),
@@ -34,19 +36,19 @@ pub(crate) enum BackoffKey {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct MissingCodeWait {
+struct ReleaseWait {
     times: u32,
     until_ms: u64,
 }
 
-impl MissingCodeBackoff {
+impl ReleaseBackoff {
     /// When something that is released now may be claimed again.
     pub(crate) fn next(&self, what: BackoffKey, now_ms: u64) -> u64 {
         let mut waits = self.lock();
         if waits.len() >= REMEMBERED {
             waits.retain(|_, wait| wait.until_ms.saturating_add(LONGEST_MS) > now_ms);
         }
-        let wait = waits.entry(what).or_insert(MissingCodeWait {
+        let wait = waits.entry(what).or_insert(ReleaseWait {
             times: 0,
             until_ms: 0,
         });
@@ -56,7 +58,7 @@ impl MissingCodeBackoff {
         wait.until_ms
     }
 
-    /// It found its code here after all.
+    /// It could be read here after all.
     pub(crate) fn forget(&self, what: &BackoffKey) {
         let mut waits = self.lock();
         if !waits.is_empty() {
@@ -74,7 +76,7 @@ impl MissingCodeBackoff {
         due_ms.saturating_add(if is_ours { YIELD_MS } else { 0 })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<BackoffKey, MissingCodeWait>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<BackoffKey, ReleaseWait>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -85,7 +87,7 @@ mod tests {
 
     #[test]
     fn each_wait_is_twice_the_one_before_up_to_a_bound() {
-        let backoff = MissingCodeBackoff::default();
+        let backoff = ReleaseBackoff::default();
         let what = BackoffKey::Instance("order-7".into());
         let waits: Vec<u64> = (0..11).map(|_| backoff.next(what.clone(), 0)).collect();
         let expected = [
@@ -102,7 +104,7 @@ mod tests {
 
     #[test]
     fn old_waits_are_forgotten() {
-        let backoff = MissingCodeBackoff::default();
+        let backoff = ReleaseBackoff::default();
         for number in 0..REMEMBERED {
             let instance = InstanceId::from(format!("order-{number}"));
             backoff.next(BackoffKey::Instance(instance), 0);

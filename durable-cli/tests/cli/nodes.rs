@@ -1,0 +1,48 @@
+//! `nodes`.
+
+use std::time::Duration;
+
+use durable_provider_sqlite::SqliteProvider;
+use durable_runtime::{Runtime, RuntimeOptions};
+use serde_json::json;
+
+use crate::support::{Place, registry};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_nodes_that_live_are_listed_with_their_code() {
+    let place = Place::filled().await;
+    let none = place.durable(&["nodes"]).done();
+    assert_eq!(none, "no node lives on this store\n");
+    assert_eq!(place.json(&["nodes"]), json!({ "nodes": [] }));
+
+    let options = RuntimeOptions::default()
+        .node("worker-1")
+        .max_turns(0)
+        .queues([None, Some("gpu")]);
+    let store = SqliteProvider::open(place.file()).unwrap();
+    let node = Runtime::builder(store, registry()).options(options);
+    let node = node.start().await.unwrap();
+    let listed = place.json(&["nodes"]);
+    let [worker] = &listed["nodes"].as_array().unwrap()[..] else {
+        panic!("{listed}");
+    };
+    assert_eq!(worker["node"], "worker-1");
+    assert_eq!(worker["orchestrations"], json!({}));
+    assert_eq!(worker["queues"], json!([null, "gpu"]));
+    let activities = worker["activities"].as_array().unwrap();
+    assert!(activities.contains(&json!("double")), "{worker}");
+    assert!(worker["session"].is_u64() && worker["ends_at_ms"].is_u64());
+    assert_eq!(worker.as_object().unwrap().len(), 6, "{worker}");
+    let text = place.durable(&["nodes"]).done();
+    let [head, line] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}");
+    };
+    assert!(head.starts_with("node "), "{head}");
+    assert!(
+        line.starts_with("worker-1") && line.contains("(default), gpu"),
+        "{line}"
+    );
+
+    node.shutdown(Duration::from_secs(5)).await;
+    assert_eq!(place.json(&["nodes"]), json!({ "nodes": [] }));
+}
