@@ -287,3 +287,28 @@ fn code_that_panics_is_an_error_that_says_so() {
         assert!(failure.message.contains("dropped it"), "{failure}");
     });
 }
+
+#[test]
+fn code_that_no_node_has_is_named_at_once() {
+    let registry = Registry::builder()
+        .orchestration("alone", |ctx: OrchestrationContext, ()| async move {
+            ctx.sleep(Duration::from_secs(86_400)).await?;
+            ctx.activity::<(), u32>("missing", &()).await
+        })
+        .build()
+        .unwrap();
+    TestEnvironment::builder(registry).run(async |env| {
+        let unknown = env.start::<(), u32>("unknown", "u", &()).await.unwrap();
+        let told = "instance `u` cannot go on: not registered: no node of the environment has the \
+                    orchestration `unknown`: register it";
+        assert_eq!(env.wait(&unknown).await.unwrap_err().to_string(), told);
+
+        let began = env.now();
+        let alone = env.start::<(), u32>("alone", "a", &()).await.unwrap();
+        let told = "instance `a` cannot go on: not registered: no node of the environment has the \
+                    activity `missing`: register it";
+        assert_eq!(env.wait(&alone).await.unwrap_err().to_string(), told);
+        let days = env.now().duration_since(began).unwrap().as_secs() / 86_400;
+        assert!((1..=3).contains(&days), "{days} days");
+    });
+}

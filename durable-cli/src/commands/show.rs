@@ -1,7 +1,7 @@
 //! `durable show`: one instance, where it stands and what it waits for.
 
-use durable_core::CommandKind;
 use durable_core::provider::{InstanceRecord, InstanceStatus};
+use durable_core::{CommandKind, Name};
 use durable_runtime::SuspendedChild;
 use serde_json::{Value, json};
 
@@ -36,6 +36,10 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         field(output, "executions", &executions.len().to_string())?;
     }
     waits(output, &record, &open, store.now_ms())?;
+    for name in unserved(store, &open).await? {
+        let line = format!("no node that lives has the activity `{name}`: start one that does");
+        output.line(&format!("  {}", harmless(&line)))?;
+    }
     for child in &suspended {
         let SuspendedChild {
             instance, failure, ..
@@ -45,6 +49,23 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         output.line(&format!("  {}", harmless(&line)))?;
     }
     Ok(())
+}
+
+/// The activities that are open and that none of the nodes that live has. While no node
+/// lives, that is said of the instance itself.
+async fn unserved(store: &Store, open: &[Operation]) -> Result<Vec<Name>, CliError> {
+    let nodes = store.client().nodes().await?;
+    let is_served = |name: &Name| nodes.iter().any(|node| node.options.has_activity(name));
+    let activities = open
+        .iter()
+        .filter(|operation| operation.command.kind == CommandKind::Activity);
+    let mut names: Vec<Name> = activities
+        .filter_map(|operation| operation.name.clone())
+        .filter(|name| !nodes.is_empty() && !is_served(name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
 }
 
 fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {

@@ -62,6 +62,10 @@ pub(crate) async fn terminate(
     for id in &ids {
         told.note(id, handle(store, id).terminate(&steer.reason).await)?;
     }
+    let is_told = !output.is_json && told.has_done_any();
+    if is_told && store.client().nodes().await?.is_empty() {
+        output.line("no node lives on this store: they end when one does")?;
+    }
     told.end()
 }
 
@@ -105,6 +109,11 @@ impl Told {
             outcomes: Vec::new(),
             refused: Vec::new(),
         }
+    }
+
+    /// Whether an instance accepted it.
+    fn has_done_any(&self) -> bool {
+        self.outcomes.len() > self.refused.len()
     }
 
     fn note(&mut self, id: &str, result: Result<(), ClientError>) -> Result<(), CliError> {

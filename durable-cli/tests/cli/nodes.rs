@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use durable_core::EventId;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{Runtime, RuntimeOptions};
 use serde_json::json;
 
-use crate::support::{Place, registry};
+use crate::support::{Place, QUICK, registry};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_nodes_that_live_are_listed_with_their_code() {
@@ -45,4 +46,25 @@ async fn the_nodes_that_live_are_listed_with_their_code() {
 
     node.shutdown(Duration::from_secs(5)).await;
     assert_eq!(place.json(&["nodes"]), json!({ "nodes": [] }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_activity_that_no_node_has_is_named() {
+    let place = Place::filled().await;
+    let options = RuntimeOptions::default().max_activities(0);
+    let store = SqliteProvider::open(place.file()).unwrap();
+    let node = Runtime::builder(store, registry()).options(options);
+    let node = node.start().await.unwrap();
+    let stuck = node.client().start(QUICK, "stuck-1", &21).await.unwrap();
+    stuck
+        .wait_until(|record| record.last_event_id == EventId::new(2))
+        .await
+        .unwrap();
+    let text = place.durable(&["show", "stuck-1"]).done();
+    let missing = "  no node that lives has the activity `double`: start one that does\n";
+    assert!(text.ends_with(missing), "{text}");
+    node.shutdown(Duration::from_secs(5)).await;
+    let text = place.durable(&["terminate", "stuck-1"]).done();
+    let waits = "no node lives on this store: they end when one does\n";
+    assert!(text.contains(waits), "{text}");
 }

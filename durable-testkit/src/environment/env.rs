@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use durable_core::provider::{MessageBody, OutgoingMessage, Provider};
-use durable_core::{Event, HistoryEntry, InstanceId, Payload};
+use durable_core::{Event, Failure, HistoryEntry, InstanceId, Payload};
 use durable_runtime::{
     ActivityRef, Client, ClientError, EventRef, InstanceHandle, OrchestrationRef, Registry, Start,
 };
@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::builder::{TestEnvironmentBuilder, cannot};
 use super::error::EnvironmentError;
+use super::missing_code::missing_code;
 use super::observed_store::{ObservedStore, TriggeredAction, message};
 use super::scheduler::Chosen;
 use super::trigger::AtEvent;
@@ -120,6 +121,8 @@ impl TestEnvironment {
     /// # Errors
     ///
     /// - [`EnvironmentError::Suspended`] if the instance is suspended.
+    /// - [`EnvironmentError::Blocked`] if it waits for an orchestration or an activity that no
+    ///   node of the environment has.
     /// - [`EnvironmentError::Waiting`] if it has not ended within the
     ///   [timeout](TestEnvironmentBuilder::wait_timeout), with the suspended children that it
     ///   waits for.
@@ -129,7 +132,15 @@ impl TestEnvironment {
         &self,
         instance: &InstanceHandle<O>,
     ) -> Result<O, EnvironmentError> {
-        match instance.wait().timeout(self.wait_timeout).await {
+        let waited = tokio::select! {
+            biased;
+            waited = instance.wait().timeout(self.wait_timeout) => waited,
+            failure = self.until_blocked(instance.id()) => {
+                let instance = instance.id().clone();
+                return Err(EnvironmentError::Blocked { instance, failure });
+            }
+        };
+        match waited {
             Ok(output) => Ok(output),
             Err(ClientError::Suspended { instance, failure }) => {
                 Err(EnvironmentError::Suspended { instance, failure })
@@ -144,6 +155,20 @@ impl TestEnvironment {
                 })
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until an instance needs code that no node has. It looks when nothing happens
+    /// any more, and then ever more seldom.
+    async fn until_blocked(&self, instance: &InstanceId) -> Failure {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            self.settle().await;
+            if let Some(failure) = missing_code(&self.observed.store, instance).await {
+                return failure;
+            }
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2);
         }
     }
 

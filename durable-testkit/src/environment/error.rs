@@ -46,6 +46,13 @@ pub enum EnvironmentError {
         /// Why.
         failure: Failure,
     },
+    /// The instance waits for code that no node of the environment has.
+    Blocked {
+        /// The instance.
+        instance: InstanceId,
+        /// Which code.
+        failure: Failure,
+    },
     /// The instance still waits when the timeout of the environment has passed.
     Waiting {
         /// The instance.
@@ -68,6 +75,9 @@ impl fmt::Display for EnvironmentError {
             Self::Client(error) => error.fmt(f),
             Self::Suspended { instance, failure } => {
                 write!(f, "instance `{instance}` is suspended: {failure}")
+            }
+            Self::Blocked { instance, failure } => {
+                write!(f, "instance `{instance}` cannot go on: {failure}")
             }
             Self::Waiting {
                 instance,
@@ -99,7 +109,7 @@ impl std::error::Error for EnvironmentError {
             Self::Start(error) => Some(error),
             Self::Provider(error) => Some(error),
             Self::Client(error) => Some(error),
-            Self::Suspended { failure, .. } => Some(failure),
+            Self::Suspended { failure, .. } | Self::Blocked { failure, .. } => Some(failure),
             Self::Waiting { .. } => None,
         }
     }

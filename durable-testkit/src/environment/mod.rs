@@ -15,6 +15,7 @@ mod env;
 mod error;
 mod gate;
 mod interleaving;
+mod missing_code;
 mod observed_store;
 mod observing_provider;
 mod scheduler;
