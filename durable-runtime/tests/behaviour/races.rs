@@ -86,7 +86,10 @@ async fn check(store: &MemoryProvider, client: &Client) {
     for number in 0..INSTANCES {
         let instance = client.instance(FLOW, format!("f-{number}"));
         let waiting = tokio::time::timeout(Duration::from_secs(60), instance.wait());
-        assert_eq!(waiting.await.expect("it ends").unwrap(), STEPS * 2 + 1);
+        let Ok(output) = waiting.await else {
+            panic!("it does not end: {:#?}", store.snapshot());
+        };
+        assert_eq!(output.unwrap(), STEPS * 2 + 1);
         let page = instance.history(ExecutionId::FIRST, EventId::UNASSIGNED, 1_000);
         let events = page.await.unwrap().entries.len() as u32;
         assert_eq!(events, 1 + STEPS * 4 + 2 + 1);
