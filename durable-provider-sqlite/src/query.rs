@@ -205,7 +205,8 @@ pub(crate) fn sessions(connection: &Connection, now_ms: u64) -> Step<Vec<Session
     let sessions = stored_sessions(connection)?.into_iter();
     Ok(sessions
         .map(|stored| {
-            let ends_at_ms = late_at_ms(stored.last_heartbeat_ms, &stored.options);
+            let timeout_ms = stored.options.session_timeout_ms;
+            let ends_at_ms = late_at_ms(stored.last_heartbeat_ms, timeout_ms);
             SessionRecord::new(stored.session, stored.options, ends_at_ms)
         })
         .filter(|record| record.ends_at_ms > now_ms)
@@ -213,9 +214,9 @@ pub(crate) fn sessions(connection: &Connection, now_ms: u64) -> Step<Vec<Session
 }
 
 /// When a session ends, if no heartbeat comes.
-fn late_at_ms(last_heartbeat_ms: u64, options: &SessionOptions) -> u64 {
+pub(crate) const fn late_at_ms(last_heartbeat_ms: u64, session_timeout_ms: u64) -> u64 {
     last_heartbeat_ms
-        .saturating_add(options.session_timeout_ms)
+        .saturating_add(session_timeout_ms)
         .saturating_add(1)
 }
 

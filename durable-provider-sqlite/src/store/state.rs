@@ -46,9 +46,7 @@ impl LiveSession {
 
     /// When it ends, if no heartbeat comes.
     pub(crate) fn late_at_ms(&self) -> u64 {
-        self.last_heartbeat_ms
-            .saturating_add(self.session_timeout_ms)
-            .saturating_add(1)
+        query::late_at_ms(self.last_heartbeat_ms, self.session_timeout_ms)
     }
 }
 
