@@ -66,6 +66,38 @@ impl Failure {
         self
     }
 
+    /// What people need to know of it: its kind and the beginning of its message, without
+    /// details.
+    ///
+    /// ```
+    /// use durable_core::Failure;
+    ///
+    /// let declined = Failure::application("declined", "é".repeat(1_000)).with_details("17");
+    /// let summary = declined.summary();
+    /// assert_eq!(summary.message, format!("{}…", "é".repeat(512)));
+    /// assert_eq!(summary.details, None);
+    /// assert_eq!(summary.summary(), summary);
+    /// ```
+    #[must_use]
+    pub fn summary(&self) -> Self {
+        let mut message = self.message.clone();
+        if message.len() > Self::SUMMARY_BYTES + '…'.len_utf8() {
+            let is_boundary = |at: &usize| message.is_char_boundary(*at);
+            let end = (0..=Self::SUMMARY_BYTES).rev().find(is_boundary);
+            message.truncate(end.unwrap_or_default());
+            message.push('…');
+        }
+        Self {
+            kind: self.kind.clone(),
+            message,
+            details: None,
+            retryable: self.retryable,
+        }
+    }
+
+    /// The longest message of a summary, before the sign that something was cut off.
+    const SUMMARY_BYTES: usize = 1_024;
+
     /// Whether this is a cancellation.
     pub fn is_cancelled(&self) -> bool {
         self.kind == FailureKind::Cancelled

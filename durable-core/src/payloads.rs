@@ -10,8 +10,8 @@ use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
     CustomStatusUpdate, InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody,
-    NextExecution, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, WorkItem, WorkResult,
-    WorkSettlement,
+    NextExecution, OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit,
+    WorkItem, WorkResult, WorkSettlement,
 };
 use crate::text::Payload;
 
@@ -179,12 +179,22 @@ impl VisitPayloads for PoisonedWork {
     }
 }
 
+impl VisitPayloads for OpenActivity {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.item.visit(payloads);
+        self.heartbeat.visit(payloads);
+        self.last_failure.visit(payloads);
+    }
+}
+
 impl VisitPayloads for WorkSettlement {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         match &mut self.result {
             WorkResult::Finished(result) => result.visit(payloads),
-            WorkResult::Poisoned(failure) => failure.visit(payloads),
-            WorkResult::Retry { .. } | WorkResult::HandedBack { .. } => {}
+            WorkResult::Poisoned(failure) | WorkResult::Retry { failure, .. } => {
+                failure.visit(payloads);
+            }
+            WorkResult::HandedBack { .. } => {}
         }
     }
 }

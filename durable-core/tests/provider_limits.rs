@@ -138,7 +138,14 @@ fn a_result_is_measured_and_what_carries_nothing_passes() {
     assert_eq!(LIMITS.check_work_result(&finished), long_payload("result"));
     let failed = WorkResult::Finished(Err(failure(LONG_NAME, PAYLOAD, PAYLOAD)));
     assert_eq!(LIMITS.check_work_result(&failed), long_name("failure kind"));
-    let retry = WorkResult::Retry { not_before_ms: 7 };
+    let large = failure(NAME, LONG_PAYLOAD, PAYLOAD);
+    assert_eq!(LIMITS.retained_failure(&large), None);
+    let small = failure(NAME, PAYLOAD, PAYLOAD);
+    assert_eq!(LIMITS.retained_failure(&small), Some(&small));
+    let retry = WorkResult::Retry {
+        not_before_ms: 7,
+        failure: large,
+    };
     assert_eq!(LIMITS.check_work_result(&retry), Ok(()));
 }
 

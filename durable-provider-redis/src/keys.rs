@@ -47,6 +47,11 @@ impl Partition {
         format!("{}:p", self.tag)
     }
 
+    /// The work items, their leases and what attempts left.
+    pub(crate) fn work(&self) -> String {
+        format!("{}:w", self.tag)
+    }
+
     /// The record of an instance.
     pub(crate) fn instance(&self, id: &str) -> String {
         format!("{}:i:{id}", self.tag)

@@ -102,6 +102,7 @@ mod group;
 mod keys;
 mod links;
 mod listener;
+mod open_work;
 mod opening;
 mod options;
 mod provider;

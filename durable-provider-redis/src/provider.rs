@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
-    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
-    SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeSource, WakeTopic,
-    WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
+    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -260,6 +260,15 @@ impl Provider for RedisProvider {
         max: usize,
     ) -> Result<InboxPage, ProviderError> {
         self.store().inbox(instance, after, max).await
+    }
+
+    async fn open_work(
+        &self,
+        instance: &InstanceId,
+        after: Option<SourceEvent>,
+        max: usize,
+    ) -> Result<OpenWorkPage, ProviderError> {
+        self.store().open_work(instance, after, max).await
     }
 
     async fn poisoned(

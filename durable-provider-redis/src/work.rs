@@ -6,7 +6,7 @@ use durable_core::provider::{
     ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError, SessionId, SettleOutcome,
     WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{Failure, MessageId, Name, Payload};
+use durable_core::{Failure, Limits, MessageId, Name, Payload};
 use futures::future::join_all;
 
 use crate::codec::{failure_bytes, message_bytes};
@@ -120,7 +120,7 @@ impl Store {
         let mut call = Call::new(&script::SETTLE, partition);
         call.instance(&lease.key.instance);
         push_lease(&mut call.args, lease);
-        push_result(&mut call.args, &lease.key, result)?;
+        push_result(&mut call.args, &lease.key, result, &self.options.limits)?;
         match self.call(&call).await?.0.as_str() {
             "SETTLED" => Ok(SettleOutcome::Settled),
             "LEASE_LOST" => Ok(SettleOutcome::LeaseLost),
@@ -153,12 +153,25 @@ fn push_lease(args: &mut Args, lease: &WorkLease) {
 }
 
 /// What became of the item: the sort, the time from which it is ready again, the message to
-/// its instance, and the failure of a dead letter.
-fn push_result(args: &mut Args, key: &WorkKey, result: &WorkResult) -> Result<(), ProviderError> {
+/// its instance, and the failure that is kept with the work, if there is one.
+fn push_result(
+    args: &mut Args,
+    key: &WorkKey,
+    result: &WorkResult,
+    limits: &Limits,
+) -> Result<(), ProviderError> {
     let (sort, not_before_ms, told, failure) = match result {
         WorkResult::Finished(result) => ("finished", 0, Some(result.clone()), None),
         WorkResult::Poisoned(failure) => ("poisoned", 0, Some(Err(failure.clone())), Some(failure)),
-        WorkResult::Retry { not_before_ms } => ("retry", *not_before_ms, None, None),
+        WorkResult::Retry {
+            not_before_ms,
+            failure,
+        } => (
+            "retry",
+            *not_before_ms,
+            None,
+            limits.retained_failure(failure),
+        ),
         WorkResult::HandedBack { not_before_ms } => {
             ("back", not_before_ms.unwrap_or(0), None, None)
         }

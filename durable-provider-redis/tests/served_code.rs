@@ -8,11 +8,11 @@ mod support;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::InstanceId;
 use durable_core::provider::{
     CommitOutcome, IdReuse, Message, MessageBody, Provider, ReadyInstance, Release, ServedCode,
     SessionId, SessionOptions, StartInstance, WorkResult, WorkSettlement,
 };
+use durable_core::{Failure, InstanceId};
 use durable_provider_redis::RedisProvider;
 use durable_testkit::TurnBuilder;
 use support::server::{Server, store_options};
@@ -160,6 +160,7 @@ async fn what_is_delayed_for_ever_is_never_ready() {
     let [claimed] = work.work.try_into().unwrap();
     let result = WorkResult::Retry {
         not_before_ms: u64::MAX,
+        failure: Failure::application("busy", "later"),
     };
     let settled = provider.settle_work(WorkSettlement::new(claimed.lease, result));
     let _ = settled.await.unwrap();

@@ -43,6 +43,7 @@ mod error;
 mod integrity;
 mod lock;
 mod number;
+mod open_work;
 mod options;
 mod provider;
 mod query;

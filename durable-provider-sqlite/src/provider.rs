@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
     IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
-    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions,
-    SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
+    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
+    WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use crate::backend::Backend;
 use crate::integrity::{self, IntegrityReport};
+use crate::open_work;
 use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
@@ -345,6 +346,19 @@ impl Provider for SqliteProvider {
         let read = self
             .backend
             .read(move |connection| query::inbox(connection, &id, after, max));
+        read.await
+    }
+
+    async fn open_work(
+        &self,
+        instance: &InstanceId,
+        after: Option<SourceEvent>,
+        max: usize,
+    ) -> Result<OpenWorkPage, ProviderError> {
+        let id = instance.clone();
+        let read = self
+            .backend
+            .read(move |connection| open_work::open_work(connection, &id, after, max));
         read.await
     }
 

@@ -351,7 +351,7 @@ fn poisoned_work(row: &Row<'_>) -> Step<PoisonedWork> {
     Ok(PoisonedWork::new(item, failure_of(what, failure)?))
 }
 
-fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i64>> {
+pub(crate) fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i64>> {
     let mut statement = connection.prepare_cached(sql::KEY_OF_ID)?;
     let key = statement.query_row([id.as_str()], |row| row.get(0));
     Ok(key.optional()?)

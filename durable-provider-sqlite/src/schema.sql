@@ -149,6 +149,8 @@ CREATE TABLE work (
     crashes INTEGER NOT NULL,
     is_cancelled INTEGER NOT NULL,
     heartbeat TEXT,
+    -- Why the attempt before this one failed.
+    last_failure BLOB,
     PRIMARY KEY (instance_key, execution_id, event_id)
 ) STRICT, WITHOUT ROWID;
 

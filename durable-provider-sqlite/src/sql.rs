@@ -33,6 +33,7 @@ statements! {
     INSTANCE_PLACE = include_str!("sql/instance_place.sql");
     INSTANCE_INLINE_WORK = "UPDATE instance SET inline_work = ?2 WHERE key = ?1";
     INSTANCES_WITH_WORK = "SELECT inline_work FROM instance WHERE holder = ?1 AND inline_work IS NOT NULL";
+    INLINE_WORK_READ = "SELECT execution_id, holder, inline_work FROM instance WHERE key = ?1";
     INSTANCE_BLOCK = "UPDATE instance SET is_blocked = 1 WHERE key = ?1";
     INSTANCE_RESTART = include_str!("sql/instance_restart.sql");
     INSTANCE_ANSWER = "SELECT commit_answer FROM instance WHERE key = ?1";
@@ -85,12 +86,15 @@ statements! {
     WORK_HELD = include_str!("sql/work_held.sql");
     WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND lane = ?2 LIMIT 1";
     WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
+    WORK_FAILED = "UPDATE work SET last_failure = ?4 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_OPEN = include_str!("sql/work_open.sql");
     POISONED_KEEP = "INSERT OR REPLACE INTO poisoned (instance_key, execution_id, event_id, number, failure) VALUES (?1, ?2, ?3, ?4, ?5)";
 
     TIMER_SET = "INSERT INTO timer (instance_key, execution_id, event_id, fire_at_ms, number) VALUES (?1, ?2, ?3, ?4, ?5)";
     TIMER_DELETE = "DELETE FROM timer WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     TIMERS_DUE = include_str!("sql/timers_due.sql");
     TIMER_FIRST = "SELECT fire_at_ms FROM timer ORDER BY fire_at_ms LIMIT 1";
+    TIMERS_OPEN = include_str!("sql/timers_open.sql");
     TIMER_DELETE_ALL = "DELETE FROM timer WHERE instance_key = ?1";
 }
 

@@ -206,10 +206,14 @@ pub(crate) enum Settling {
     /// It is ready again from this time on.
     Freed {
         not_before_ms: u64,
-        /// Whether the attempt counts.
-        has_failed: bool,
+        /// The failure of the attempt, if it counts, as it is kept.
+        failed: Option<FailedAttempt>,
     },
 }
+
+/// An attempt that failed and is to be made again: why, unless that is not kept.
+#[derive(Debug)]
+pub(crate) struct FailedAttempt(pub(crate) Option<Vec<u8>>);
 
 /// The message that carries a result. Its id follows from the key of the work, so that it
 /// can be in the inbox only once.
@@ -231,13 +235,19 @@ impl PreparedSettlement {
                 failure_bytes(&failure)?,
                 ResultMessage::new(&lease.key, Err(failure))?,
             ),
-            WorkResult::Retry { not_before_ms } => Settling::Freed {
+            WorkResult::Retry {
                 not_before_ms,
-                has_failed: true,
-            },
+                failure,
+            } => {
+                let kept = limits.retained_failure(&failure).map(failure_bytes);
+                Settling::Freed {
+                    not_before_ms,
+                    failed: Some(FailedAttempt(kept.transpose()?)),
+                }
+            }
             WorkResult::HandedBack { not_before_ms } => Settling::Freed {
                 not_before_ms: not_before_ms.unwrap_or(0),
-                has_failed: false,
+                failed: None,
             },
         };
         Ok(Self { lease, settling })

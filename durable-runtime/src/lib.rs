@@ -111,7 +111,9 @@ mod start_error;
 mod watchdog;
 
 pub use activity::ActivityContext;
-pub use client::{Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait};
+pub use client::{
+    ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait,
+};
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
@@ -121,8 +123,9 @@ pub use context::{
 pub use durable_core::provider;
 pub use durable_core::provider::{
     ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
-    InstancePage, InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, Provider,
-    ProviderError, PurgeReport, PurgeRequest, StatusKind, WorkItem, WorkKey,
+    InstancePage, InstanceRecord, InstanceStatus, OpenActivity, OpenTimer, OpenWorkPage,
+    PoisonedPage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SourceEvent,
+    StatusKind, WorkItem, WorkKey, WorkState,
 };
 pub use durable_core::{
     ActivityOptions, Carried, CommandId, CommandKind, Corruption, Difference, Event, EventClass,

@@ -6,7 +6,9 @@ mod broken;
 use std::sync::Arc;
 use std::time::Duration;
 
-use broken::{code, commit, handing_out, inbox, lifecycle, reading, time, timers, waking, work};
+use broken::{
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, time, timers, waking, work,
+};
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
 use durable_testkit::{Conformance, ConformanceReport, MemoryOptions, MemoryProvider, ModelTest};
@@ -133,6 +135,14 @@ faults! {
     work::LooksInOneExecution => work_across_continue_as_new_is_what_its_event_says;
     work::StripsDeadLetters => dead_letters_are_what_their_events_say;
 
+    open_work::HidesHeldWork => open_work_is_in_its_queue_or_held;
+    open_work::KeepsTheFirstFailure => open_work_says_why_its_last_attempt_failed;
+    open_work::ShowsTheFirstHeartbeat => open_work_has_its_last_heartbeat_and_its_crashes;
+    open_work::HidesCancellations => open_work_that_is_cancelled_says_so_until_it_is_settled;
+    open_work::ForgetsTheEnded => open_work_of_an_ended_instance_is_what_sessions_hold;
+    open_work::KeepsTimers => open_timers_are_shown_until_they_fire_or_are_cancelled;
+    open_work::SkipsBetweenPages => open_work_and_timers_are_read_in_pages;
+
     time::StandsStill => the_stores_time_follows_its_clock;
     time::StampsWithEntries => a_record_changes_when_the_stores_clock_says;
     time::StampsWithoutEntries => a_record_is_never_older_than_its_entries;
@@ -238,6 +248,17 @@ async fn options_of_work_that_only_one_process_knows_are_found_by_a_crash() {
         ))
     });
     let check = "work_after_a_crash_is_what_its_event_says";
+    is_caught(&suite.only([check]).run().await, check);
+}
+
+#[tokio::test]
+async fn failures_that_only_one_process_knows_are_found_by_a_crash() {
+    let suite = Conformance::at_places(MemoryProvider::new, |store, clock| async move {
+        Layered(open_work::KeepsFailuresInMemory::from(
+            store.handle_with_clock(clock),
+        ))
+    });
+    let check = "open_work_survives_a_crash";
     is_caught(&suite.only([check]).run().await, check);
 }
 

@@ -1,8 +1,8 @@
 //! `durable show`: one instance, where it stands and what it waits for.
 
-use durable_core::provider::{InstanceRecord, InstanceStatus};
-use durable_core::{CommandKind, Name};
-use durable_runtime::SuspendedChild;
+use durable_core::CommandKind;
+use durable_core::provider::{InstanceRecord, InstanceStatus, SourceEvent, WorkState};
+use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
 
 use super::view;
@@ -24,9 +24,11 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         .client()
         .instance::<(), Value>(&*record.name, record.instance.clone());
     let suspended = instance.suspended_children().await?;
+    let activities = instance.activities().await?;
     if output.is_json {
         let mut shown = view::record(&record);
         shown["waits_for"] = open.iter().map(view::operation).collect();
+        shown["activities"] = activities.iter().map(view::activity).collect();
         shown["suspended_children"] = suspended.iter().map(view::suspended_child).collect();
         shown["executions"] = json!(executions);
         return output.json(&shown);
@@ -35,11 +37,7 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     if executions.len() > 1 {
         field(output, "executions", &executions.len().to_string())?;
     }
-    waits(output, &record, &open, store.now_ms())?;
-    for name in unserved(store, &open).await? {
-        let line = format!("no node that lives has the activity `{name}`: start one that does");
-        output.line(&format!("  {}", harmless(&line)))?;
-    }
+    waits(output, &record, &open, &activities, store.now_ms())?;
     for child in &suspended {
         let SuspendedChild {
             instance, failure, ..
@@ -49,23 +47,6 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         output.line(&format!("  {}", harmless(&line)))?;
     }
     Ok(())
-}
-
-/// The activities that are open and that none of the nodes that live has. While no node
-/// lives, that is said of the instance itself.
-async fn unserved(store: &Store, open: &[Operation]) -> Result<Vec<Name>, CliError> {
-    let nodes = store.client().nodes().await?;
-    let is_served = |name: &Name| nodes.iter().any(|node| node.options.has_activity(name));
-    let activities = open
-        .iter()
-        .filter(|operation| operation.command.kind == CommandKind::Activity);
-    let mut names: Vec<Name> = activities
-        .filter_map(|operation| operation.name.clone())
-        .filter(|name| !nodes.is_empty() && !is_served(name))
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    Ok(names)
 }
 
 fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {
@@ -119,6 +100,7 @@ fn waits(
     output: Output,
     record: &InstanceRecord,
     open: &[Operation],
+    activities: &[ActivityStatus],
     now_ms: u64,
 ) -> Result<(), CliError> {
     match &record.status {
@@ -143,12 +125,62 @@ fn waits(
             operation.event_id,
             harmless(&wait(operation, now_ms))
         ))?;
+        let is_own = |activity: &&ActivityStatus| {
+            activity.work.source() == SourceEvent::new(record.execution_id, operation.event_id)
+        };
+        for line in activities
+            .iter()
+            .filter(is_own)
+            .flat_map(|activity| call(activity, now_ms))
+        {
+            output.line(&format!("         {DIM}{}{DIM:#}", harmless(&line)))?;
+        }
     }
     if open.iter().any(|operation| !operation.is_certain) {
         let note = "perhaps: the history does not say when code stops listening";
         output.line(&format!("  {DIM}{note}{DIM:#}"))?;
     }
     Ok(())
+}
+
+/// What is known of an activity call that is open, line by line.
+fn call(activity: &ActivityStatus, now_ms: u64) -> Vec<String> {
+    let work = &activity.work;
+    let place = match work.state {
+        WorkState::Held { session } => format!("runs, held by session {session}"),
+        WorkState::Queued { ready_at_ms } => match work.delayed_until_ms(now_ms) {
+            Some(at_ms) => format!(
+                "next attempt {} (in {})",
+                utc(at_ms),
+                span(at_ms.saturating_sub(now_ms))
+            ),
+            None => {
+                let waited = span(now_ms.saturating_sub(ready_at_ms));
+                format!("waits for a node since {waited}")
+            }
+        },
+    };
+    let queue = work.item.options.queue.as_ref();
+    let queue = queue.map_or_else(String::new, |queue| format!(", queue `{queue}`"));
+    let crashes = match work.crashes {
+        0 => String::new(),
+        1 => String::from(", 1 crash"),
+        crashes => format!(", {crashes} crashes"),
+    };
+    let cancelled = match work.is_cancelled {
+        true => ", cancelled",
+        false => "",
+    };
+    let attempt = work.delivery();
+    let mut lines = vec![format!(
+        "attempt {attempt}{crashes}{queue}: {place}{cancelled}"
+    )];
+    let failed = work.last_failure.as_ref();
+    lines.extend(failed.map(|failure| format!("failed before: {failure}")));
+    let heartbeat = work.heartbeat.as_ref();
+    lines.extend(heartbeat.map(|details| format!("heartbeat: {}", details.as_str())));
+    lines.extend(activity.blocked.as_ref().map(ToString::to_string));
+    lines
 }
 
 fn wait(operation: &Operation, now_ms: u64) -> String {

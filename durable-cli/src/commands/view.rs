@@ -1,8 +1,8 @@
 //! Records, operations and events as JSON: the same shape in every command.
 
-use durable_core::provider::{InstanceRecord, InstanceStatus};
+use durable_core::provider::{InstanceRecord, InstanceStatus, WorkState};
 use durable_core::{CommandId, Failure, HistoryEntry};
-use durable_runtime::SuspendedChild;
+use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
 
 use crate::json::value_of;
@@ -65,6 +65,28 @@ pub(super) fn operation(operation: &Operation) -> Value {
         "target": operation.target,
         "end": end,
         "certain": operation.is_certain,
+    })
+}
+
+pub(super) fn activity(activity: &ActivityStatus) -> Value {
+    let work = &activity.work;
+    let (session, ready_at_ms) = match work.state {
+        WorkState::Held { session } => (Some(session.0), None),
+        WorkState::Queued { ready_at_ms } => (None, Some(ready_at_ms)),
+    };
+    json!({
+        "execution": work.item.key.execution_id,
+        "event": work.item.key.event_id,
+        "name": work.item.name,
+        "queue": work.item.options.queue,
+        "attempt": work.attempt,
+        "crashes": work.crashes,
+        "session": session,
+        "ready_at_ms": ready_at_ms,
+        "heartbeat": work.heartbeat.as_deref().map(value_of),
+        "last_failure": work.last_failure.as_ref().map(failure),
+        "cancelled": work.is_cancelled,
+        "blocked": activity.blocked.as_ref().map(failure),
     })
 }
 

@@ -61,8 +61,29 @@ async fn an_activity_that_no_node_has_is_named() {
         .await
         .unwrap();
     let text = place.durable(&["show", "stuck-1"]).done();
-    let missing = "  no node that lives has the activity `double`: start one that does\n";
-    assert!(text.ends_with(missing), "{text}");
+    let missing = "not registered: no node that lives has the activity `double`: start one that \
+                   does\n";
+    assert!(
+        text.contains(&format!("  blocked       {missing}")),
+        "{text}"
+    );
+    assert!(text.ends_with(&format!("         {missing}")), "{text}");
+    assert!(
+        text.contains("         attempt 1: waits for a node since "),
+        "{text}"
+    );
+    let shown = place.json(&["show", "stuck-1"]);
+    let [activity] = &shown["activities"].as_array().unwrap()[..] else {
+        panic!("{shown}");
+    };
+    assert_eq!(activity["name"], "double");
+    assert_eq!(
+        (&activity["attempt"], &activity["crashes"]),
+        (&json!(1), &json!(0))
+    );
+    assert!(activity["ready_at_ms"].is_u64() && activity["session"].is_null());
+    assert_eq!(activity["blocked"]["kind"], "not registered");
+    assert_eq!(activity.as_object().unwrap().len(), 12, "{activity}");
     node.shutdown(Duration::from_secs(5)).await;
     let text = place.durable(&["terminate", "stuck-1"]).done();
     let waits = "no node lives on this store: they end when one does\n";

@@ -148,6 +148,7 @@ async fn an_instance_says_what_it_waits_for() {
         "due_at_ms": "null", "target": "text", "end": "null", "certain": "bool",
     }]);
     expected["executions"] = json!([{ "execution_id": "number", "last_event_id": "number" }]);
+    expected["activities"] = json!([]);
     expected["suspended_children"] = json!([]);
     assert_eq!(shape(&shown), expected);
 

@@ -10,6 +10,7 @@ use super::commit::{CommitOutcome, TurnCommit};
 use super::error::ProviderError;
 use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionRecord};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
+use super::open_work::OpenWorkPage;
 use super::query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest,
@@ -17,8 +18,8 @@ use super::query::{
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{WakeSeq, WakeTopic};
 use super::work::{
-    CancelledWork, FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    CancelledWork, FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, SourceEvent,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
@@ -197,6 +198,8 @@ pub trait Provider: Send + Sync + 'static {
     ///   only once.
     /// - Cancelled work goes with its settlement, whatever that says; its result is
     ///   dropped.
+    /// - Why an attempt failed is kept until the next one fails or the work goes, as
+    ///   [`Limits::retained_failure`](crate::Limits::retained_failure) says.
     ///
     /// # Errors
     ///
@@ -314,6 +317,22 @@ pub trait Provider: Send + Sync + 'static {
         after: InboxSeq,
         max: usize,
     ) -> Result<InboxPage, ProviderError>;
+
+    /// The open activity calls and timers of an instance after this event, at most `max`
+    /// events.
+    ///
+    /// - An activity call is open until it is settled, or cancelled while no session holds it;
+    ///   a timer until it has fired or is cancelled.
+    /// - Looking changes nothing. What a session held that ended without closing is shown as
+    ///   held until the store has freed it.
+    /// - While calls come and go, one that is open all the time is shown exactly once.
+    /// - An instance that is not stored has none.
+    async fn open_work(
+        &self,
+        instance: &InstanceId,
+        after: Option<SourceEvent>,
+        max: usize,
+    ) -> Result<OpenWorkPage, ProviderError>;
 
     /// Lists dead letters (poisoned work), by key, at most `max`, after this one.
     ///

@@ -127,6 +127,11 @@ impl SessionOptions {
         let code = self.code.as_ref();
         code.is_none_or(|code| code.has_activity(name))
     }
+
+    /// Whether the node takes work from this queue; `None` is the default queue.
+    pub fn has_queue(&self, queue: Option<&Name>) -> bool {
+        self.queues.iter().any(|own| own.as_ref() == queue)
+    }
 }
 
 impl Default for SessionOptions {

@@ -127,6 +127,12 @@ impl Limits {
         }
     }
 
+    /// The failure of an attempt as a store keeps it while the work is open: as it is, or none
+    /// if it breaks the limits. It is there to be looked at, so no retry is refused for it.
+    pub fn retained_failure<'a>(&self, failure: &'a Failure) -> Option<&'a Failure> {
+        Some(failure).filter(|failure| self.check_failure(failure).is_ok())
+    }
+
     /// Checks the names and payloads of an event.
     ///
     /// # Errors

@@ -116,6 +116,12 @@ macro_rules! provider_methods {
                 after: $crate::provider::InboxSeq,
                 max: usize,
             ) -> $crate::provider::Answer<$crate::provider::InboxPage>;
+            async fn open_work(
+                &self,
+                instance: &$crate::InstanceId,
+                after: Option<$crate::provider::SourceEvent>,
+                max: usize,
+            ) -> $crate::provider::Answer<$crate::provider::OpenWorkPage>;
             async fn poisoned(
                 &self,
                 after: Option<&$crate::provider::WorkKey>,

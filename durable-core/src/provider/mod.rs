@@ -15,6 +15,7 @@ mod lease;
 mod limits;
 mod message;
 mod methods;
+mod open_work;
 mod query;
 mod registry;
 mod start;
@@ -40,6 +41,7 @@ pub use lease::{
 pub use message::{
     InboxMessage, InboxPage, InboxSeq, Message, MessageBody, OutgoingMessage, SendOutcome,
 };
+pub use open_work::{OpenActivity, OpenTimer, OpenWorkPage, WorkState};
 pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     PruneReport, PruneRequest, PurgeReport, PurgeRequest, StatusKind,

@@ -267,6 +267,8 @@ pub enum WorkResult {
     Retry {
         /// Not before this time.
         not_before_ms: u64,
+        /// Why it failed, for those who look at it meanwhile.
+        failure: Failure,
     },
     /// It was not run, or only begun: it is ready again, and the attempt does not
     /// count.

@@ -388,7 +388,7 @@ local function write_work(work) call('HSET', K.work, 's' .. work.key, work_state
 local function work_marker(key) return 'w:' .. string.match(key, '^%d+:%d+') end
 local function queued_member(work) return work.lane .. ':' .. work.token .. ':' .. work.key end
 local function remove_work(work)
-  call('HDEL', K.work, 's' .. work.key, 'i' .. work.key, 'b' .. work.key)
+  call('HDEL', K.work, 's' .. work.key, 'i' .. work.key, 'b' .. work.key, 'f' .. work.key)
   if not work.holder then
     call('ZREM', K.queued, queued_member(work))
     return

@@ -16,7 +16,14 @@ if work.is_cancelled or sort == 'finished' or sort == 'poisoned' then
   call('HDEL', it.key, work_marker(key))
   if not work.is_cancelled and it.exists then put_message(it, message_id, message) end
 else
-  if sort == 'retry' then work.failures = work.failures + 1 end
+  if sort == 'retry' then
+    work.failures = work.failures + 1
+    if failure == '' then
+      call('HDEL', K.work, 'f' .. key)
+    else
+      call('HSET', K.work, 'f' .. key, failure)
+    end
+  end
   free_work(work, not_before)
 end
 if it.exists then save_instance(it) end

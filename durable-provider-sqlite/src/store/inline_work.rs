@@ -38,14 +38,14 @@ pub(super) struct InlineItem {
 
 /// The inline work of an instance, oldest first.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct InlineWork {
+pub(crate) struct InlineWork {
     items: Vec<InlineItem>,
     /// What the row says cannot be read.
     is_damaged: bool,
 }
 
 impl InlineWork {
-    pub(super) fn is_damaged(&self) -> bool {
+    pub(crate) fn is_damaged(&self) -> bool {
         self.is_damaged
     }
 
@@ -60,6 +60,11 @@ impl InlineWork {
             number: work.item.number,
             lane,
         });
+    }
+
+    /// The scheduling events of its calls, and which activity call of its execution each is.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (EventId, u64)> {
+        self.items.iter().map(|item| (item.event_id, item.number))
     }
 
     /// Takes an item out, if it is inline.
@@ -88,7 +93,7 @@ impl InlineWork {
         Some(bytes)
     }
 
-    pub(super) fn from_bytes(bytes: Option<&[u8]>) -> Self {
+    pub(crate) fn from_bytes(bytes: Option<&[u8]>) -> Self {
         let mut rest = bytes.unwrap_or_default();
         let mut inline = Self::default();
         while !rest.is_empty() {
@@ -204,7 +209,7 @@ impl Store<'_, '_> {
 }
 
 /// It is not known which inline work of an instance is open.
-pub(super) fn unreadable_inline_work(id: &InstanceId) -> ProviderError {
+pub(crate) fn unreadable_inline_work(id: &InstanceId) -> ProviderError {
     ProviderError::Damaged {
         reason: format!("the inline work of `{id}`"),
     }

@@ -32,6 +32,7 @@ use crate::number::int;
 use crate::sql;
 use statements::TakenStatement;
 
+pub(crate) use inline_work::{InlineWork, unreadable_inline_work};
 pub(crate) use prune::OldExecution;
 pub(crate) use state::WriterState;
 pub(crate) use statements::Statements;

@@ -14,7 +14,7 @@ use super::{Store, holder};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::turn::{PreparedSettlement, ResultMessage, Settling};
+use crate::turn::{FailedAttempt, PreparedSettlement, ResultMessage, Settling};
 
 /// A row of work that a session holds.
 struct HeldWork {
@@ -48,9 +48,14 @@ impl Store<'_, '_> {
             }
             Settling::Freed {
                 not_before_ms,
-                has_failed,
+                failed,
             } => {
-                let failures = i64::from(*has_failed);
+                if let Some(FailedAttempt(failure)) = failed {
+                    let [instance, execution, event] = key.parameters();
+                    let failed = params![instance, execution, event, failure];
+                    self.run(sql::WORK_FAILED, failed)?;
+                }
+                let failures = i64::from(failed.is_some());
                 self.free_row(key, work.lane, *not_before_ms, [failures, 0])?;
             }
         }

@@ -10,7 +10,7 @@ use durable_core::provider::{
     NewWork, Provider, ProviderError, SessionId, SessionOptions, SettleOutcome, SourceEvent,
     TurnCommit, WorkItem, WorkResult, WorkSettlement,
 };
-use durable_core::{ActivityOptions, Event, EventId, HistoryEntry};
+use durable_core::{ActivityOptions, Event, EventId, Failure, HistoryEntry};
 use durable_provider_sqlite::SqliteProvider;
 use durable_testkit::{ManualClock, TurnBuilder, start_message};
 
@@ -209,6 +209,7 @@ async fn a_heartbeat_and_a_retry_give_work_a_row() {
     assert_eq!(store.rows(), 1);
     for work in &claimed {
         let retry = WorkResult::Retry {
+            failure: Failure::application("busy", "later"),
             not_before_ms: NOW_MS,
         };
         let settlement = WorkSettlement::new(work.lease.clone(), retry);

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{InstanceRecord, InstanceStatus};
-use durable_core::{Event, EventId, Failure, InstanceId, Parent};
+use durable_core::{Event, EventId, Failure, FailureKind, InstanceId, Parent};
 
 use super::{ClientError, InstanceHandle};
 
 /// How many entries of a history are read at once.
 const PAGE: usize = 500;
+
+/// How many children a record is made from.
+const CHILDREN_OF_A_RECORD: usize = 100;
 
 /// A suspended instance that another one waits for: its child, or a child of its child.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +29,9 @@ impl<O> InstanceHandle<O> {
     /// The suspended instances that it waits for: its children, and their children. While
     /// there are some it may go on by another branch only, until a client resumes them.
     ///
-    /// No record of a parent says this, since a suspension sends no message: it is read from
-    /// the records of the children that are open in the history of the current execution,
-    /// and from the histories of those that run.
+    /// A suspension sends no message to the parent: this is read from the records of the
+    /// children that are open in the history of the current execution, and from the histories
+    /// of those that run.
     ///
     /// # Errors
     ///
@@ -39,12 +42,8 @@ impl<O> InstanceHandle<O> {
         while let Some(record) = running.pop() {
             for (event_id, instance) in self.open_children(&record).await? {
                 let parent = Parent::new(record.instance.clone(), record.execution_id, event_id);
-                let child = Self::new(self.client.clone(), instance);
-                let child = match child.stored_record().await {
-                    Ok(child) if child.parent.as_ref() == Some(&parent) => child,
-                    // Its start is on its way, or the id is that of another instance.
-                    Ok(_) | Err(ClientError::NotFound { .. }) => continue,
-                    Err(error) => return Err(error),
+                let Some(child) = self.child(&parent, instance).await? else {
+                    continue;
                 };
                 match child.status {
                     InstanceStatus::Suspended { failure } => suspended.push(SuspendedChild {
@@ -62,6 +61,43 @@ impl<O> InstanceHandle<O> {
         }
         suspended.sort_by(|one, other| one.instance.cmp(&other.instance));
         Ok(suspended)
+    }
+
+    /// What its record says if a child that it waits for is suspended.
+    pub(super) async fn suspended_child(
+        &self,
+        record: &InstanceRecord,
+    ) -> Result<Option<Failure>, ClientError> {
+        let open = self.open_children(record).await?.into_iter();
+        for (event_id, instance) in open.take(CHILDREN_OF_A_RECORD) {
+            let parent = Parent::new(record.instance.clone(), record.execution_id, event_id);
+            let child = self.child(&parent, instance).await?;
+            if let Some(child) = child
+                && let InstanceStatus::Suspended { failure } = child.status
+            {
+                let message = format!(
+                    "its child `{}` is suspended: {failure}: resume that one",
+                    child.instance
+                );
+                return Ok(Some(Failure::new(FailureKind::Suspended, message)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record of a child; none while its start is on its way, or if the id is that of
+    /// another instance.
+    async fn child(
+        &self,
+        parent: &Parent,
+        instance: InstanceId,
+    ) -> Result<Option<InstanceRecord>, ClientError> {
+        let child = Self::new(self.client.clone(), instance);
+        match child.stored_record().await {
+            Ok(child) => Ok(Some(child).filter(|child| child.parent.as_ref() == Some(parent))),
+            Err(ClientError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The children of the current execution that have not finished, by the events that

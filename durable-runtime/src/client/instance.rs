@@ -113,8 +113,13 @@ impl<O> InstanceHandle<O> {
         }
     }
 
-    /// What is known of it. If it is to run and no node that lives has its code,
-    /// [`blocked`](InstanceRecord::blocked) says so.
+    /// What is known of it. [`blocked`](InstanceRecord::blocked) says what keeps it from going
+    /// on, or one of its branches: no node that lives has its orchestration, has an activity
+    /// that it waits for, or takes work from the queue of that activity; or a child that it
+    /// waits for is suspended.
+    ///
+    /// The last is read from its history, and of the first hundred open children
+    /// ([`suspended_children`](Self::suspended_children) looks at all of them, and at theirs).
     ///
     /// # Errors
     ///
@@ -124,6 +129,12 @@ impl<O> InstanceHandle<O> {
     pub async fn record(&self) -> Result<InstanceRecord, ClientError> {
         let mut record = self.stored_record().await?;
         nodes::note_missing_code(self.client.provider(), &mut record).await?;
+        if nodes::is_waiting(&record) {
+            record.blocked = match self.unserved_activity().await? {
+                Some(unserved) => Some(unserved),
+                None => self.suspended_child(&record).await?,
+            };
+        }
         Ok(record)
     }
 
@@ -286,7 +297,7 @@ impl<O> InstanceHandle<O> {
         Ok(page)
     }
 
-    async fn readable(&self, value: &mut impl VisitPayloads) -> Result<(), ClientError> {
+    pub(super) async fn readable(&self, value: &mut impl VisitPayloads) -> Result<(), ClientError> {
         let decoded = self.client.codec().decode(value).await;
         decoded.map_err(|error| ClientError::Unreadable {
             instance: self.id.clone(),

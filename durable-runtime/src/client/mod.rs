@@ -1,6 +1,7 @@
 //! The client: starts instances, talks to them, reads about them. It needs only a
 //! store, so it works from any process.
 
+mod activities;
 mod children;
 mod error;
 mod instance;
@@ -23,6 +24,7 @@ use crate::handle::OrchestrationRef;
 use crate::payload::{self, PayloadSubject};
 use crate::payload_codec::{ActiveCodec, PayloadCodec};
 
+pub use activities::ActivityStatus;
 pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;

@@ -1,7 +1,8 @@
 //! The nodes that live on a store, and what none of them can run.
 
 use durable_core::provider::{
-    InstanceRecord, InstanceStatus, Provider, ProviderError, RequiredCode, SessionRecord,
+    InstanceRecord, InstanceStatus, OpenActivity, Provider, ProviderError, RequiredCode,
+    SessionRecord, WorkState,
 };
 use durable_core::{Failure, FailureKind};
 
@@ -68,7 +69,7 @@ fn note_code_none_has(nodes: &[SessionRecord], record: &mut InstanceRecord) {
 }
 
 /// Whether an instance is to run, and nothing is known to keep it from doing so.
-fn is_waiting(record: &InstanceRecord) -> bool {
+pub(super) fn is_waiting(record: &InstanceRecord) -> bool {
     let is_to_run = match record.status {
         InstanceStatus::Pending | InstanceStatus::Running => true,
         InstanceStatus::Suspended { .. }
@@ -77,6 +78,34 @@ fn is_waiting(record: &InstanceRecord) -> bool {
         | InstanceStatus::Terminated { .. } => false,
     };
     is_to_run && record.blocked.is_none()
+}
+
+/// Why an open activity call is not run: no node that lives has the activity, or takes work
+/// from its queue. One that a session holds is run.
+pub(super) fn unserved(nodes: &[SessionRecord], open: &OpenActivity) -> Option<Failure> {
+    match open.state {
+        WorkState::Queued { .. } if !open.is_cancelled => {}
+        WorkState::Queued { .. } | WorkState::Held { .. } => return None,
+    }
+    let name = &open.item.name;
+    let queue = open.item.options.queue.as_ref();
+    let has_activity = |node: &&SessionRecord| node.options.has_activity(name);
+    let mut able = nodes.iter().filter(has_activity).peekable();
+    if able.peek().is_none() {
+        return Some(not_served(&format!("the activity `{name}`")));
+    }
+    if able.any(|node| node.options.has_queue(queue)) {
+        return None;
+    }
+    let queue = queue.map_or_else(
+        || String::from("the default queue"),
+        |queue| format!("the queue `{queue}`"),
+    );
+    let message = format!(
+        "no node that lives and has the activity `{name}` takes work from {queue}: start one that \
+         does"
+    );
+    Some(Failure::new(FailureKind::NotRegistered, message))
 }
 
 /// No node that lives has this code.

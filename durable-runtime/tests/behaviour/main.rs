@@ -19,6 +19,7 @@ mod faulty;
 mod journey;
 mod nodes;
 mod observability;
+mod open_work;
 mod overtaking;
 mod payload_codec;
 mod promises;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use durable_core::provider::{
     Clock, FiredTimers, IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message,
-    OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SendOutcome,
-    SessionId, SessionOptions, StartOutcome, WorkKey,
+    OpenActivity, OpenTimer, OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport,
+    PurgeRequest, SendOutcome, SessionId, SessionOptions, SourceEvent, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
@@ -307,6 +307,34 @@ impl Env {
             match page.next {
                 Some(next) => after = Some(next),
                 None => return Ok(listed),
+            }
+        }
+    }
+
+    /// Reads the open activity calls and timers of an instance page by page.
+    pub(super) async fn open_in_pages(
+        &self,
+        id: &str,
+        page_size: usize,
+    ) -> CheckResult<(Vec<OpenActivity>, Vec<OpenTimer>)> {
+        let id = InstanceId::from(id);
+        let (mut activities, mut timers) = (Vec::new(), Vec::new());
+        let mut after: Option<SourceEvent> = None;
+        loop {
+            let page = self.provider.open_work(&id, after, page_size).await?;
+            let goes_on = page.next.is_none() || page.next > after;
+            let largest = page.activities.len().max(page.timers.len());
+            ensure(
+                largest <= page_size && goes_on,
+                format!("a page of open work after {after:?}"),
+                format!("at most {page_size} events after it"),
+                &page,
+            )?;
+            activities.extend(page.activities);
+            timers.extend(page.timers);
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok((activities, timers)),
             }
         }
     }

@@ -7,7 +7,7 @@ use durable_core::provider::{
     ReadyInstance, ReadyInstances, Release, SessionId, SessionOptions, SettleOutcome, TurnCommit,
     WakeSeq, WakeTopic, WorkBatch, WorkItem, WorkKey, WorkResult, WorkSettlement,
 };
-use durable_core::{InstanceId, Name};
+use durable_core::{Failure, InstanceId, Name};
 
 use super::env::Env;
 use super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
@@ -268,6 +268,14 @@ pub(super) fn message_ids(ready: &ReadyInstance) -> Vec<&str> {
 pub(super) fn instance_ids(ready: &[ReadyInstance]) -> Vec<InstanceId> {
     let leases = ready.iter().map(|ready| &ready.lease);
     leases.map(|lease| lease.instance.clone()).collect()
+}
+
+/// An attempt that failed and is to be made again, not before this time.
+pub(super) fn retry(not_before_ms: u64) -> WorkResult {
+    WorkResult::Retry {
+        not_before_ms,
+        failure: Failure::application("unreachable", "the bank did not answer"),
+    }
 }
 
 /// The work that a turn adds, as it must be handed out.

@@ -30,7 +30,8 @@ pub(super) async fn missing_code(store: &MemoryProvider, instance: &InstanceId) 
 
 /// Whether a node runs this work.
 fn serves(node: &SessionRecord, item: &WorkItem) -> bool {
-    node.options.has_activity(&item.name) && node.options.queues.contains(&item.options.queue)
+    let queue = item.options.queue.as_ref();
+    node.options.has_activity(&item.name) && node.options.has_queue(queue)
 }
 
 fn not_served(what: &str) -> Failure {

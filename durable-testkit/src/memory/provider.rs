@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest,
-    PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, StartOutcome, StoreTime, SystemClock, TurnCommit,
-    WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode,
+    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime,
+    SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -347,6 +348,15 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<InboxPage, ProviderError> {
         Ok(self.look(|state| state.inbox(instance, after, max)))
+    }
+
+    async fn open_work(
+        &self,
+        instance: &InstanceId,
+        after: Option<SourceEvent>,
+        max: usize,
+    ) -> Result<OpenWorkPage, ProviderError> {
+        Ok(self.look(|state| state.open_work(instance, after, max)))
     }
 
     async fn poisoned(

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, PoisonedPage, PoisonedWork, WorkKey,
+    InstanceRecord, OpenTimer, OpenWorkPage, PoisonedPage, PoisonedWork, SourceEvent, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
@@ -57,6 +57,22 @@ impl MemoryState {
         page.messages = later.by_ref().take(max).collect();
         page.has_more = later.next().is_some();
         page
+    }
+
+    pub(super) fn open_work(
+        &self,
+        id: &InstanceId,
+        after: Option<SourceEvent>,
+        max: usize,
+    ) -> OpenWorkPage {
+        let is_later = |source: SourceEvent| after.is_none_or(|after| source > after);
+        let mut activities = self.work.open_of(id);
+        activities.retain(|activity| is_later(activity.source()));
+        let own = self.timers.iter().filter(|((owner, _), _)| owner == id);
+        let timers = own
+            .filter(|((_, source), _)| is_later(*source))
+            .map(|((_, source), timer)| OpenTimer::new(*source, timer.due_ms));
+        OpenWorkPage::first(activities, timers.collect(), after, max)
     }
 
     pub(super) fn poisoned(&self, after: Option<&WorkKey>, max: usize) -> PoisonedPage {

@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use durable_core::provider::{ClaimedWork, ServedCode, SessionId, WorkItem, WorkKey, WorkLease};
-use durable_core::{EventId, ExecutionId, InstanceId, Name, Payload};
+use durable_core::provider::{
+    ClaimedWork, OpenActivity, ServedCode, SessionId, WorkItem, WorkKey, WorkLease, WorkState,
+};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
 use super::state::ReadySince;
 
@@ -57,6 +59,7 @@ pub(super) struct Work {
     pub(super) failures: u32,
     pub(super) crashes: u32,
     pub(super) heartbeat: Option<Payload>,
+    pub(super) last_failure: Option<Failure>,
     /// Only of work that a session holds: other cancelled work is removed.
     pub(super) is_cancelled: bool,
 }
@@ -77,6 +80,7 @@ impl WorkQueue {
             failures: 0,
             crashes: 0,
             heartbeat: None,
+            last_failure: None,
             is_cancelled: false,
         };
         self.items.insert(key, work);
@@ -149,6 +153,13 @@ impl WorkQueue {
             .collect()
     }
 
+    /// The items of an instance as they are.
+    pub(super) fn open_of(&self, instance: &InstanceId) -> Vec<OpenActivity> {
+        let keys = self.of(instance);
+        let work = keys.iter().filter_map(|key| self.items.get(key));
+        work.map(Work::open).collect()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&WorkKey, &Work)> {
         self.items.iter()
     }
@@ -199,6 +210,22 @@ impl Work {
     /// When it is or was ready.
     pub(super) fn ready_at_ms(&self) -> u64 {
         self.ready_since.at_ms
+    }
+
+    fn open(&self) -> OpenActivity {
+        let state = match self.holder() {
+            Some(session) => WorkState::Held { session },
+            None => WorkState::Queued {
+                ready_at_ms: self.ready_at_ms(),
+            },
+        };
+        let mut open = OpenActivity::new(self.item.clone(), state);
+        open.attempt = self.failures + 1;
+        open.crashes = self.crashes;
+        open.heartbeat.clone_from(&self.heartbeat);
+        open.last_failure.clone_from(&self.last_failure);
+        open.is_cancelled = self.is_cancelled;
+        open
     }
 
     fn claim(&mut self, session: SessionId, token: u64) -> ClaimedWork {

@@ -143,8 +143,12 @@ impl MemoryState {
                 }
                 self.put_result(&key, Err(failure));
             }
-            WorkResult::Retry { not_before_ms } => {
+            WorkResult::Retry {
+                not_before_ms,
+                failure,
+            } => {
                 work.failures += 1;
+                work.last_failure = self.limits.retained_failure(&failure).cloned();
                 self.free_work(&key, not_before_ms);
             }
             WorkResult::HandedBack { not_before_ms } => {

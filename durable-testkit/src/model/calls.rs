@@ -283,6 +283,7 @@ impl Play<'_> {
             }
             ScriptSettlement::Retry(due) => WorkResult::Retry {
                 not_before_ms: self.due_ms(due),
+                failure: Failure::application("busy", "later"),
             },
             ScriptSettlement::HandedBack(due) => WorkResult::HandedBack {
                 not_before_ms: due.map(|due| self.due_ms(due)),

@@ -1,13 +1,16 @@
 //! Everything that can be read from a provider, to be compared after every call.
 
 use durable_core::provider::{
-    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, PoisonedWork, Provider,
-    ProviderError, SessionOptions,
+    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, OpenActivity, OpenTimer,
+    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, WorkState,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
 use super::script::ScriptInstance;
 use crate::conformance::StoreClock;
+
+/// A time that every store can keep exactly.
+const LAST_MOMENT_MS: u64 = (1 << 53) - 1;
 
 /// What a client sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,8 @@ struct ObservedInstance {
     executions: Vec<ExecutionRecord>,
     histories: Vec<Vec<HistoryEntry>>,
     inbox: Vec<Message>,
+    open: Vec<OpenActivity>,
+    timers: Vec<OpenTimer>,
 }
 
 impl VisibleState {
@@ -34,6 +39,8 @@ impl VisibleState {
         provider: &dyn Provider,
         clock: StoreClock,
     ) -> Result<Self, ProviderError> {
+        // What late sessions held is free from now on, in every store.
+        let _ = provider.fire_timers(0).await?;
         let all = InstanceFilter::all();
         let page = provider.instances(&all, None, 1_000).await?;
         let listed = page.instances.into_iter().map(|record| record.instance);
@@ -77,11 +84,26 @@ impl ObservedInstance {
         // Places are the store's own.
         let page = provider.inbox(id, InboxSeq::default(), 10_000).await?;
         let inbox = page.messages.into_iter().map(|given| given.message);
+        let page = provider.open_work(id, None, 10_000).await?;
+        let mut open = page.activities;
+        for activity in &mut open {
+            // The ids of sessions are the store's own, and the clocks of two stores differ.
+            match &mut activity.state {
+                WorkState::Held { session } => *session = SessionId(0),
+                WorkState::Queued { ready_at_ms } if clock.is_virtual() => {
+                    // No clock ever shows a later time.
+                    *ready_at_ms = (*ready_at_ms).min(LAST_MOMENT_MS);
+                }
+                WorkState::Queued { ready_at_ms } => *ready_at_ms = 0,
+            }
+        }
         Ok(Self {
             record,
             executions,
             histories,
             inbox: inbox.collect(),
+            open,
+            timers: page.timers,
         })
     }
 }

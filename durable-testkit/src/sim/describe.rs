@@ -8,10 +8,10 @@ use std::sync::Arc;
 use durable_core::provider::{
     CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
-    Message, MessageBody, OutgoingMessage, PoisonedPage, ProviderError, PruneReport, PruneRequest,
-    PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, StartOutcome, TurnCommit, WakeSeq, WakeTopic,
-    WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    Message, MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome,
+    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
+    WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -51,6 +51,7 @@ describe! {
     WorkSettlement: |settlement| settled(settlement);
     WorkLease: |lease| lease.key.describe();
     WorkKey: |key| format!("{}/{}/{}", key.instance, key.execution_id, key.event_id);
+    SourceEvent: |source| source.to_string();
     Payload: |payload| format!("{} bytes", payload.len());
     Message: |message| format!("{} `{}`", body(&message.body), message.message_id);
     OutgoingMessage: |sent| format!("{} to {}", sent.message.describe(), sent.target);
@@ -77,6 +78,9 @@ describe! {
     Vec<ExecutionRecord>: |records| format!("{} executions", records.len());
     HistoryPage: |page| format!("{} entries", page.entries.len());
     InboxPage: |page| format!("{} messages", page.messages.len());
+    OpenWorkPage: |page| format!(
+        "{} activities, {} timers", page.activities.len(), page.timers.len()
+    );
     PoisonedPage: |page| format!("{} items", page.work.len());
     PurgeReport: |report| format!("{} instances", report.instances);
     PruneReport: |report| format!("{} executions", report.executions);

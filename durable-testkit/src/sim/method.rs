@@ -48,6 +48,7 @@ impl Method {
             | Self::history
             | Self::inbox
             | Self::cancelled_work
+            | Self::open_work
             | Self::poisoned
             | Self::wait => false,
         }

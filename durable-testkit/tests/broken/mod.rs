@@ -5,6 +5,7 @@ pub(crate) mod commit;
 pub(crate) mod handing_out;
 pub(crate) mod inbox;
 pub(crate) mod lifecycle;
+pub(crate) mod open_work;
 pub(crate) mod reading;
 pub(crate) mod time;
 pub(crate) mod timers;

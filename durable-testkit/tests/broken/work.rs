@@ -55,7 +55,7 @@ fault! {
         &self,
         mut settlement: WorkSettlement,
     ) -> Result<SettleOutcome, ProviderError> {
-        if let WorkResult::Retry { not_before_ms } = &mut settlement.result {
+        if let WorkResult::Retry { not_before_ms, .. } = &mut settlement.result {
             *not_before_ms = 0;
         }
         self.store.settle_work(settlement).await
@@ -69,7 +69,7 @@ fault! {
         &self,
         mut settlement: WorkSettlement,
     ) -> Result<SettleOutcome, ProviderError> {
-        if let WorkResult::Retry { not_before_ms } = settlement.result {
+        if let WorkResult::Retry { not_before_ms, .. } = settlement.result {
             let not_before_ms = Some(not_before_ms);
             settlement.result = WorkResult::HandedBack { not_before_ms };
         }
@@ -210,9 +210,11 @@ fault! {
         &self,
         mut settlement: WorkSettlement,
     ) -> Result<SettleOutcome, ProviderError> {
-        if matches!(settlement.result, WorkResult::Poisoned(_)) {
-            let not_before_ms = u64::MAX;
-            settlement.result = WorkResult::Retry { not_before_ms };
+        if let WorkResult::Poisoned(failure) = settlement.result {
+            settlement.result = WorkResult::Retry {
+                not_before_ms: u64::MAX,
+                failure,
+            };
         }
         self.store.settle_work(settlement).await
     }

@@ -35,7 +35,10 @@ pub(super) fn judge(
     let not_before_ms = now_ms.saturating_add(backoff_ms - jitter_ms);
     match deadline_ms(&claimed.item) {
         Some(deadline) if not_before_ms >= deadline => WorkResult::Finished(Err(failure)),
-        _ => WorkResult::Retry { not_before_ms },
+        _ => WorkResult::Retry {
+            not_before_ms,
+            failure: failure.summary(),
+        },
     }
 }
 

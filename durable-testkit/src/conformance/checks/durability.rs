@@ -14,7 +14,7 @@ use durable_core::{EventId, ExecutionId};
 use super::super::check::{Check, check};
 use super::super::env::{Env, suspension};
 use super::super::failure::{CheckFailure, CheckResult, ensure, ensure_eq};
-use super::super::node::{message_ids, work_keys};
+use super::super::node::{message_ids, retry, work_keys};
 use crate::message::start_message;
 use crate::turn::TurnBuilder;
 
@@ -161,10 +161,8 @@ async fn delays_survive_a_crash(env: Env) -> CheckResult {
     env.raise("a", "m1").await?;
     let far_ms = env.far_ms();
     node.release(&node.take("a").await?, Some(far_ms)).await?;
-    let retry = WorkResult::Retry {
-        not_before_ms: far_ms,
-    };
-    node.settle_held(&node.take_work().await?, retry).await?;
+    let again = retry(far_ms);
+    node.settle_held(&node.take_work().await?, again).await?;
     let env = env.crash().await;
     let node = env.node().await?;
     node.finds_no_instance("`a` is delayed").await?;
@@ -177,8 +175,8 @@ async fn attempts_and_heartbeats_survive_a_crash(env: Env) -> CheckResult {
     let node = env.mortal_node().await?;
     node.begin("a", |turn| turn.activity("charge")).await?;
     let work = node.take_work().await?;
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    node.settle_held(&work, retry).await?;
+    let again = retry(0);
+    node.settle_held(&work, again).await?;
     let work = node.take_work().await?;
     let beat = node.heartbeat_work(&work, "50").await?;
     ensure_eq("a heartbeat of held work", beat, HeartbeatOutcome::Kept)?;

@@ -7,6 +7,7 @@ use durable_core::provider::{ProviderError, WakeSeq, WakeTopic, WorkResult};
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
+use super::super::node::retry;
 use super::super::waiting::{begin_wait, is_told, seen_no_instance};
 use crate::turn::TurnBuilder;
 
@@ -160,9 +161,7 @@ async fn a_delayed_retry_is_learnt_by_those_who_wait(env: Env) -> CheckResult {
     let seen = second.fetch_work_from(&[None], 1).await?.seen;
     let waiting = begin_wait(&second, WakeTopic::Work(vec![None]), seen).await;
     let not_before_ms = env.far_ms();
-    first
-        .settle_held(&work, WorkResult::Retry { not_before_ms })
-        .await?;
+    first.settle_held(&work, retry(not_before_ms)).await?;
     is_told(
         &env,
         "a session that waits for work, of a new due time",

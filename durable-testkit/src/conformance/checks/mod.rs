@@ -10,6 +10,7 @@ mod finding;
 mod inbox;
 mod lifecycle;
 mod limits;
+mod open_work;
 mod ownership;
 mod paging;
 mod pruning;
@@ -42,6 +43,7 @@ pub(super) const ALL: &[&[Check]] = &[
     work_settling::CHECKS,
     work_leases::CHECKS,
     timers::CHECKS,
+    open_work::CHECKS,
     durability::CHECKS,
     crash_points::CHECKS,
     finding::CHECKS,

@@ -10,7 +10,7 @@ use durable_core::{ActivityOptions, Event, Failure, FailureKind, HistoryEntry, N
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckFailure, CheckResult, ensure_eq};
-use super::super::node::TestNode;
+use super::super::node::{TestNode, retry};
 use crate::conformance::samples;
 use crate::turn::TurnBuilder;
 
@@ -129,7 +129,7 @@ async fn work_that_comes_back_is_what_its_event_says(env: Env) -> CheckResult {
     let work = fetch(&heir).await?;
     is_said("work of a dead session", &work, &said)?;
     let results = [
-        WorkResult::Retry { not_before_ms: 0 },
+        retry(0),
         WorkResult::HandedBack {
             not_before_ms: None,
         },

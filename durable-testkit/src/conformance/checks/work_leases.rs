@@ -7,7 +7,7 @@ use durable_core::{Failure, FailureKind};
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckResult, ensure, ensure_eq};
-use super::super::node::TestNode;
+use super::super::node::{TestNode, retry};
 use super::work_settling::{claimed, done, is_result_of};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -68,8 +68,8 @@ async fn a_settlement_of_a_dead_session_changes_nothing(env: Env) -> CheckResult
     let what = "settling work of a dead session, before it is taken";
     dead.settle_lost(what, &lost, done()).await?;
     let held = heir.take_work().await?;
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    for result in [done(), retry] {
+    let again = retry(0);
+    for result in [done(), again] {
         dead.settle_lost("settling work of a dead session", &lost, result)
             .await?;
     }
@@ -108,8 +108,8 @@ async fn a_settlement_of_a_lost_lease_changes_nothing_whatever_it_says(env: Env)
         first.settle_lost(what, &lost, result).await?;
     }
     first.finds_no_work("another session holds it").await?;
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    second.settle_held(&held, retry).await?;
+    let again = retry(0);
+    second.settle_held(&held, again).await?;
     let again = second.take_work().await?;
     is_as_it_was(&again, &lost, 2)?;
     second.settle_held(&again, done()).await?;
@@ -130,9 +130,7 @@ fn every_result(env: &Env) -> [WorkResult; 5] {
     [
         WorkResult::Finished(Ok("\"zombie\"".into())),
         WorkResult::Finished(Err(Failure::application("zombie", "no"))),
-        WorkResult::Retry {
-            not_before_ms: far_ms,
-        },
+        retry(far_ms),
         WorkResult::HandedBack {
             not_before_ms: Some(far_ms),
         },
@@ -163,8 +161,8 @@ async fn a_heartbeat_of_a_lost_lease_changes_nothing(env: Env) -> CheckResult {
         let when = format!("under {:?}", forged.lease);
         is_not_kept(&dead, &when, &forged).await?;
     }
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    heir.settle_held(&held, retry).await?;
+    let again = retry(0);
+    heir.settle_held(&held, again).await?;
     is_not_kept(&heir, "after it was settled", &held).await?;
     let again = heir.take_work().await?;
     ensure_eq("the heartbeat", again.heartbeat, None)

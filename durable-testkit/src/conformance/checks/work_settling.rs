@@ -9,7 +9,7 @@ use durable_core::{Failure, FailureKind, Payload};
 use super::super::check::{Check, check};
 use super::super::env::Env;
 use super::super::failure::{CheckResult, ensure, ensure_eq};
-use super::super::node::TestNode;
+use super::super::node::{TestNode, retry};
 use crate::turn::TurnBuilder;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -102,8 +102,7 @@ async fn results_come_in_the_order_in_which_work_was_settled(env: Env) -> CheckR
 async fn a_retry_comes_when_it_is_due_as_the_next_attempt(env: Env) -> CheckResult {
     let (node, work) = claimed(&env).await?;
     let not_before_ms = env.soon_ms();
-    node.settle_held(&work, WorkResult::Retry { not_before_ms })
-        .await?;
+    node.settle_held(&work, retry(not_before_ms)).await?;
     let early = node.fetch_work_from(&[None], 9).await?;
     if env.is_before(not_before_ms) {
         let is_early = early.work.is_empty();
@@ -129,8 +128,8 @@ async fn attempts_are_counted(env: Env) -> CheckResult {
     let (node, mut work) = claimed(&env).await?;
     for attempt in 1..4 {
         ensure_eq("the attempt", work.attempt, attempt)?;
-        let retry = WorkResult::Retry { not_before_ms: 0 };
-        node.settle_held(&work, retry).await?;
+        let again = retry(0);
+        node.settle_held(&work, again).await?;
         work = node.take_work().await?;
         let back = WorkResult::HandedBack {
             not_before_ms: None,
@@ -184,8 +183,8 @@ async fn a_heartbeat_reaches_the_next_attempt(env: Env) -> CheckResult {
         let beat = node.heartbeat_work(&work, percent).await?;
         ensure_eq("a heartbeat of held work", beat, HeartbeatOutcome::Kept)?;
     }
-    let retry = WorkResult::Retry { not_before_ms: 0 };
-    node.settle_held(&work, retry).await?;
+    let again = retry(0);
+    node.settle_held(&work, again).await?;
     work = node.take_work().await?;
     ensure_eq("the heartbeat", work.heartbeat, Some("20".into()))?;
     node.close().await?;
