@@ -375,15 +375,23 @@ fn update(history: &History) -> InstanceUpdate {
                 ..
             } => {
                 update.running = Some((name.clone(), version.clone()));
-                let carried = carried.custom_status.clone();
+                let status = carried.custom_status.clone();
                 update.custom_status =
-                    carried.map_or(CustomStatusUpdate::Cleared, CustomStatusUpdate::Set);
+                    status.map_or(CustomStatusUpdate::Cleared, CustomStatusUpdate::Set);
+                update.attributes = Some(carried.attributes.clone());
             }
             Event::CustomStatusSet { status, .. } => {
                 update.custom_status = CustomStatusUpdate::Set(status.clone());
             }
             Event::CustomStatusCleared { .. } => {
                 update.custom_status = CustomStatusUpdate::Cleared;
+            }
+            Event::AttributeSet { name, value, .. } => {
+                let attributes = update.attributes.get_or_insert_default();
+                attributes.set(name.clone(), value.clone());
+            }
+            Event::AttributeCleared { name, .. } => {
+                update.attributes.get_or_insert_default().clear(name);
             }
             _ => {}
         }

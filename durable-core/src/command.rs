@@ -4,6 +4,7 @@
 //! [`Ending`] is how the code returns. The cursor turns each of them into an
 //! output event and gives it its position; nothing here knows about positions.
 
+use crate::attribute::AttributeValue;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId, PromiseToken};
@@ -92,6 +93,18 @@ pub enum OneWayCommand {
     },
     /// Clear the custom status.
     ClearCustomStatus,
+    /// Set an attribute.
+    SetAttribute {
+        /// The attribute.
+        name: Name,
+        /// Its new value.
+        value: AttributeValue,
+    },
+    /// Clear an attribute.
+    ClearAttribute {
+        /// The attribute.
+        name: Name,
+    },
     /// Send an event to another instance.
     SendEvent {
         /// The instance.
@@ -205,7 +218,9 @@ impl OneWayCommand {
             Self::SetState { .. }
             | Self::ClearState { .. }
             | Self::SetCustomStatus { .. }
-            | Self::ClearCustomStatus => true,
+            | Self::ClearCustomStatus
+            | Self::SetAttribute { .. }
+            | Self::ClearAttribute { .. } => true,
             Self::StartDetached { .. } | Self::SendEvent { .. } | Self::ResolvePromise { .. } => {
                 false
             }
@@ -236,6 +251,12 @@ impl OneWayCommand {
             Self::ClearState { key } => Event::StateCleared { event_id, key },
             Self::SetCustomStatus { status } => Event::CustomStatusSet { event_id, status },
             Self::ClearCustomStatus => Event::CustomStatusCleared { event_id },
+            Self::SetAttribute { name, value } => Event::AttributeSet {
+                event_id,
+                name,
+                value,
+            },
+            Self::ClearAttribute { name } => Event::AttributeCleared { event_id, name },
             Self::SendEvent { target, name, data } => Event::ExternalEventSent {
                 event_id,
                 target,

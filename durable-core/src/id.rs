@@ -141,6 +141,8 @@ command_kinds! {
     Status,
     /// A patch mark.
     Patch,
+    /// An attribute: set and clear share the count.
+    Attribute,
 }
 
 /// The n-th command of its kind in an execution, counted from 0 in history order.

@@ -53,6 +53,7 @@ pub mod __alloc {
     pub use alloc::{sync, vec};
 }
 
+mod attribute;
 mod codec;
 mod command;
 mod corruption;
@@ -68,6 +69,9 @@ pub mod provider;
 mod text;
 mod violation;
 
+pub use attribute::{
+    AttributeKind, AttributeNameFault, AttributeValue, Attributes, attribute_name_fault,
+};
 pub use codec::{
     DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, RecordKind, decode_entry,
     decode_failure, decode_message, decode_status, encode_entry, encode_entry_into, encode_failure,

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use crate::attribute::{AttributeNameFault, AttributeValue, Attributes, attribute_name_fault};
 use crate::failure::{Failure, FailureKind};
 
 /// The largest names and payloads that are accepted.
@@ -94,6 +95,52 @@ impl Limits {
         Ok(())
     }
 
+    /// Checks the attributes of an instance: their number, names and values.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::TooManyAttributes`], [`LimitError::InvalidAttributeName`] or
+    /// [`LimitError::AttributeTooLong`].
+    pub fn check_attributes(&self, attributes: &Attributes) -> Result<(), LimitError> {
+        if attributes.len() > Attributes::MAX {
+            return Err(LimitError::TooManyAttributes);
+        }
+        for (name, value) in attributes.iter() {
+            self.check_attribute_name(name)?;
+            self.check_attribute_value(value)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the name of an attribute. It is the same in every store, whatever the limits.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::InvalidAttributeName`].
+    pub fn check_attribute_name(&self, name: &str) -> Result<(), LimitError> {
+        match attribute_name_fault(name) {
+            Some(fault) => Err(LimitError::InvalidAttributeName { fault }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the value of an attribute. It is the same in every store, whatever the limits.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::AttributeTooLong`].
+    pub fn check_attribute_value(&self, value: &AttributeValue) -> Result<(), LimitError> {
+        match value {
+            AttributeValue::Text(text) if text.len() > Attributes::MAX_TEXT_BYTES => {
+                Err(LimitError::AttributeTooLong { bytes: text.len() })
+            }
+            AttributeValue::Text(_)
+            | AttributeValue::Integer(_)
+            | AttributeValue::Time(_)
+            | AttributeValue::Bool(_) => Ok(()),
+        }
+    }
+
     /// Checks a failure: its kind, its message and its details.
     ///
     /// # Errors
@@ -138,6 +185,18 @@ pub enum LimitError {
         /// The longest that is accepted.
         max_bytes: usize,
     },
+    /// An instance has at most [`Attributes::MAX`] attributes.
+    TooManyAttributes,
+    /// A filter could not name the attribute.
+    InvalidAttributeName {
+        /// Why not.
+        fault: AttributeNameFault,
+    },
+    /// The text of an attribute has at most [`Attributes::MAX_TEXT_BYTES`] bytes.
+    AttributeTooLong {
+        /// Its length.
+        bytes: usize,
+    },
 }
 
 impl fmt::Display for LimitError {
@@ -160,6 +219,17 @@ impl fmt::Display for LimitError {
                 f,
                 "the {what} has {bytes} bytes; at most {max_bytes} are allowed: \
                  store it elsewhere and pass a reference, or raise the limit"
+            ),
+            Self::TooManyAttributes => {
+                write!(f, "an instance has at most {} attributes", Attributes::MAX)
+            }
+            Self::InvalidAttributeName { fault } => {
+                write!(f, "the name of the attribute is refused: {fault}")
+            }
+            Self::AttributeTooLong { bytes } => write!(
+                f,
+                "the text of the attribute has {bytes} bytes; at most {} are allowed",
+                Attributes::MAX_TEXT_BYTES
             ),
         }
     }

@@ -6,8 +6,8 @@ use durable_core::provider::{
     NextExecution, OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkResult,
 };
 use durable_core::{
-    ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, LimitError,
-    Limits,
+    ActivityOptions, AttributeNameFault, Attributes, Event, EventId, ExecutionId, Failure,
+    HistoryEntry, InstanceId, LimitError, Limits,
 };
 
 const LIMITS: Limits = Limits::new().max_name_bytes(3).max_payload_bytes(5);
@@ -147,6 +147,42 @@ fn a_result_is_measured_and_what_carries_nothing_passes() {
         failure: large,
     };
     assert_eq!(LIMITS.check_work_result(&retry), Ok(()));
+}
+
+#[test]
+fn attributes_are_few_short_and_named_by_words() {
+    let text = |bytes| "x".repeat(bytes);
+    let check = |attributes: &[(&str, &str)]| {
+        let attributes: Attributes = attributes
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        let started = LIMITS.check_attributes(&attributes);
+        let mut turn = empty_turn();
+        turn.update.attributes = Some(attributes);
+        assert_eq!(LIMITS.check_turn(&turn), started);
+        started
+    };
+    let names: Vec<String> = (0..17).map(|number| format!("a{number}")).collect();
+    let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1")).collect();
+    assert_eq!(check(&all[1..]), Ok(()));
+    assert_eq!(check(&all), Err(LimitError::TooManyAttributes));
+    assert_eq!(check(&[("customer", &text(256))]), Ok(()));
+    let long = Err(LimitError::AttributeTooLong { bytes: 257 });
+    assert_eq!(check(&[("customer", &text(257))]), long);
+    let fault = AttributeNameFault::Reserved;
+    let reserved = Err(LimitError::InvalidAttributeName { fault });
+    assert_eq!(check(&[("status", "1")]), reserved);
+    let event = Event::AttributeSet {
+        event_id: EventId::new(2),
+        name: "status".into(),
+        value: "1".into(),
+    };
+    assert_eq!(LIMITS.check_event(&event), reserved);
+    let mut start = StartInstance::new(NAME.into(), PAYLOAD.into());
+    start.attributes.set("status", "1");
+    let message = Message::new(NAME.into(), MessageBody::Start(start));
+    assert_eq!(LIMITS.check_message(&NAME.into(), &message), reserved);
 }
 
 #[test]

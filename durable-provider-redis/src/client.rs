@@ -34,7 +34,7 @@ impl Store {
             })
             .push(message.message_id.as_str())
             .push(message_bytes(message)?);
-        push_start(&mut call.args, start);
+        push_start(&mut call.args, start)?;
         let before = self.wakeups.seen();
         let (status, mut reply) = self.call(&call).await?;
         let execution_id = ExecutionId::new(reply.number()?);

@@ -6,8 +6,8 @@ use durable_core::provider::{SessionId, SourceEvent, WorkKey};
 use durable_core::{EventId, ExecutionId, InstanceId};
 
 /// The keys that every script declares, in the order of `prelude.lua`.
-const BASE: [&str; 15] = [
-    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p", "q",
+const BASE: [&str; 16] = [
+    "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p", "q", "a",
 ];
 
 /// One partition: everything of an instance is in one of them.

@@ -89,6 +89,7 @@
 //!
 //! The crate depends on the core only, never on the runtime or on another provider.
 
+mod attribute;
 mod check;
 mod claim_instances;
 mod client;

@@ -1,14 +1,14 @@
 //! Records of instances as they are read.
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, ProviderError, StatusKind};
-use durable_core::{EventId, ExecutionId, InstanceId, Parent};
+use durable_core::{Attributes, EventId, ExecutionId, InstanceId, Parent};
 use redis::Value;
 
 use crate::codec::{failure_of, status_kind, status_of};
 
 /// The fields of a record, in the order in which [`Record::read`] takes them.
-pub(crate) const FIELDS: [&str; 14] = [
-    "ex", "le", "sk", "st", "nm", "vr", "bl", "cu", "pi", "pe", "pv", "ca", "ua", "fx",
+pub(crate) const FIELDS: [&str; 15] = [
+    "ex", "le", "sk", "st", "nm", "vr", "bl", "cu", "pi", "pe", "pv", "ca", "ua", "fx", "at",
 ];
 
 /// A record, and the first execution whose history is stored.
@@ -59,6 +59,10 @@ impl Fields<'_> {
             None => None,
         };
         instance.custom_status = self.text("cu")?.map(Into::into);
+        if let Some(json) = self.text("at")? {
+            let attributes = Attributes::from_json(&json);
+            instance.attributes = attributes.map_err(|_| damaged(self.id, "at"))?;
+        }
         instance.parent = self.parent()?;
         instance.last_event_id = EventId::new(self.number("le")?);
         instance.updated_at_ms = self.number("ua")?;

@@ -5,8 +5,9 @@ use durable_core::provider::{
     CustomStatusUpdate, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
     StartInstance, TurnCommit,
 };
-use durable_core::{Event, HistoryEntry, Name, Version};
+use durable_core::{Attributes, Event, HistoryEntry, Name, Version};
 
+use crate::attribute;
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
 use crate::keys::{Partition, source_text};
@@ -122,6 +123,15 @@ fn update(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
         CustomStatusUpdate::Set(status) => args.optional(Some(status.as_str())),
         CustomStatusUpdate::Cleared => args.optional(None::<&str>),
     };
+    match &update.attributes {
+        Some(attributes) => {
+            args.optional(Some(attributes.to_json()?));
+            push_members(args, attributes);
+        }
+        None => {
+            args.optional(None::<&str>);
+        }
+    }
     args.optional(update.not_before_ms.map(|at_ms| at_ms.to_string()));
     args.optional(update.blocked.as_ref().map(failure_bytes).transpose()?);
     Ok(())
@@ -170,7 +180,7 @@ pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), Pro
     match &message.body {
         MessageBody::Start(start) => {
             args.push("s");
-            push_start(args, start);
+            push_start(args, start)?;
         }
         MessageBody::Terminate { .. } => {
             args.push("t");
@@ -182,13 +192,24 @@ pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), Pro
     Ok(())
 }
 
-pub(crate) fn push_start(args: &mut Args, start: &StartInstance) {
+pub(crate) fn push_start(args: &mut Args, start: &StartInstance) -> Result<(), ProviderError> {
     args.push(start.name.as_str());
     args.optional(start.version.as_ref().map(Version::as_str));
     args.optional(start.parent.as_ref().map(|parent| parent.instance.as_str()));
     if let Some(parent) = &start.parent {
         args.number(parent.execution_id.get())
             .number(parent.event_id.get());
+    }
+    args.push(start.attributes.to_json()?);
+    push_members(args, &start.attributes);
+    Ok(())
+}
+
+/// Attributes as members of their index, after their number; the script adds the id.
+fn push_members(args: &mut Args, attributes: &Attributes) {
+    args.count(attributes.len());
+    for (name, value) in attributes.iter() {
+        args.push(attribute::member(name, value));
     }
 }
 

@@ -6,7 +6,8 @@ use durable_core::provider::{
     ServedCode, SessionId, SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
 };
 use durable_core::{
-    EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload, Version,
+    Attributes, EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload,
+    Version,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -16,13 +17,15 @@ use crate::codec::{
 use crate::error::Step;
 use crate::number::{int, limit, uint};
 use crate::sql;
-use crate::store::OldExecution;
+use crate::store::{OldExecution, attribute_of};
 
 pub(crate) fn instance(connection: &Connection, id: &InstanceId) -> Step<Option<InstanceRecord>> {
-    let mut statement = connection.prepare_cached(sql::RECORD_READ)?;
+    // One look at the file: attributes are in rows of their own.
+    let snapshot = connection.unchecked_transaction()?;
+    let mut statement = snapshot.prepare_cached(sql::RECORD_READ)?;
     let mut rows = statement.query([id.as_str()])?;
     match rows.next()? {
-        Some(row) => Ok(Some(record(row)?)),
+        Some(row) => Ok(Some(record(&snapshot, row)?)),
         None => Ok(None),
     }
 }
@@ -33,12 +36,13 @@ pub(crate) fn instances(
     after: Option<&InstanceId>,
     max: usize,
 ) -> Step<InstancePage> {
+    let snapshot = connection.unchecked_transaction()?;
     let mut page = InstancePage::default();
     let mut has_more = false;
-    walk(connection, filter, after, |row| {
+    walk(&snapshot, filter, after, |row| {
         has_more = page.instances.len() >= max;
         if !has_more {
-            page.instances.push(record_or_its_damage(row)?);
+            page.instances.push(record_or_its_damage(&snapshot, row)?);
         }
         Ok(!has_more)
     })?;
@@ -358,7 +362,7 @@ pub(crate) fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i6
 }
 
 /// The columns of `record_read.sql` and `record_list.sql`.
-fn record(row: &Row<'_>) -> Step<InstanceRecord> {
+fn record(connection: &Connection, row: &Row<'_>) -> Step<InstanceRecord> {
     let id: String = row.get(0)?;
     let status = row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?;
     let status = status_of(format_args!("the status of `{id}`"), status)?;
@@ -368,7 +372,21 @@ fn record(row: &Row<'_>) -> Step<InstanceRecord> {
         .map_err(rusqlite::Error::from)?;
     let what = format_args!("what blocks `{id}`");
     let blocked = blocked.map(|bytes| failure_of(what, bytes)).transpose()?;
-    plain_record(row, status, blocked)
+    let mut record = plain_record(row, status, blocked)?;
+    record.attributes = attributes(connection, row.get(14)?)?;
+    Ok(record)
+}
+
+/// The attributes of the instance with this key.
+fn attributes(connection: &Connection, key: i64) -> Step<Attributes> {
+    let mut attributes = Attributes::new();
+    let mut statement = connection.prepare_cached(sql::ATTRIBUTES_READ)?;
+    let mut rows = statement.query([key])?;
+    while let Some(row) = rows.next()? {
+        let (name, kind): (String, u8) = (row.get(0)?, row.get(1)?);
+        attributes.set(name, attribute_of(kind, row.get(2)?)?);
+    }
+    Ok(attributes)
 }
 
 fn plain_record(
@@ -414,8 +432,8 @@ fn plain_record(
 
 /// In a list a damaged record is shown as blocked by its damage: one instance must
 /// not hide all others.
-fn record_or_its_damage(row: &Row<'_>) -> Step<InstanceRecord> {
-    let error = match record(row) {
+fn record_or_its_damage(connection: &Connection, row: &Row<'_>) -> Step<InstanceRecord> {
+    let error = match record(connection, row) {
         Err(crate::error::Fault::Refused(error @ ProviderError::Damaged { .. })) => error,
         other => return other,
     };

@@ -88,6 +88,26 @@ CREATE TABLE record (
 
 CREATE UNIQUE INDEX record_id ON record (id);
 
+-- The names of attributes, each with the type of its values. Rows are only added, with numbers
+-- from 1 on.
+CREATE TABLE attribute_name (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    kind INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX attribute_name_kind ON attribute_name (name, kind);
+
+-- What instances are found by. Texts are compared by their bytes.
+CREATE TABLE attribute (
+    name INTEGER NOT NULL,
+    value ANY NOT NULL,
+    instance_key INTEGER NOT NULL,
+    PRIMARY KEY (name, value, instance_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attribute_instance ON attribute (instance_key);
+
 -- Starts before the one in `record`, of instances that were started anew.
 CREATE TABLE earlier_start (
     instance_key INTEGER NOT NULL,

@@ -51,6 +51,12 @@ statements! {
     RECORD_READ = include_str!("sql/record_read.sql");
     RECORD_LIST = include_str!("sql/record_list.sql");
 
+    ATTRIBUTE_NAME_ADD = "INSERT INTO attribute_name (number, name, kind) VALUES (?1, ?2, ?3)";
+    ATTRIBUTE_ADD = "INSERT INTO attribute (name, value, instance_key) VALUES (?1, ?2, ?3)";
+    ATTRIBUTE_DELETE = "DELETE FROM attribute WHERE name = ?1 AND value = ?2 AND instance_key = ?3";
+    ATTRIBUTES_STORED = "SELECT name, value FROM attribute WHERE instance_key = ?1";
+    ATTRIBUTES_READ = include_str!("sql/attributes_read.sql");
+
     START_READ = "SELECT execution_id FROM earlier_start WHERE instance_key = ?1 AND message_id = ?2";
     START_KEEP = "INSERT OR IGNORE INTO earlier_start (instance_key, message_id, execution_id) VALUES (?1, ?2, ?3)";
     EXECUTION_KEEP = "INSERT INTO past_execution (instance_key, execution_id, last_event_id) VALUES (?1, ?2, ?3)";
@@ -106,6 +112,9 @@ pub(crate) const SESSIONS_READ: &str =
 /// another process changed something.
 pub(crate) const CODES_READ: &str = "SELECT number, name, version FROM code ORDER BY number";
 /// See [`CODES_READ`].
+pub(crate) const ATTRIBUTE_NAMES_READ: &str =
+    "SELECT number, name, kind FROM attribute_name ORDER BY number";
+/// See [`CODES_READ`].
 pub(crate) const LANES_READ: &str = "SELECT number, queue, activity FROM lane ORDER BY number";
 
 /// Poisoned work is little: it is read as a whole and sorted.
@@ -119,7 +128,8 @@ pub(crate) const REMOVE_EXECUTION: [&str; 3] = [
 ];
 
 /// What removes an instance, in this order.
-pub(crate) const REMOVE_INSTANCE: [&str; 9] = [
+pub(crate) const REMOVE_INSTANCE: [&str; 10] = [
+    "DELETE FROM attribute WHERE instance_key = ?1",
     "DELETE FROM history WHERE instance_key = ?1",
     "DELETE FROM past_execution WHERE instance_key = ?1",
     "DELETE FROM earlier_start WHERE instance_key = ?1",

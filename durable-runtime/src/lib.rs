@@ -91,6 +91,7 @@
 //! | `durable_store_errors_total` | counter | errors of the store that were waited out |
 
 mod activity;
+mod attribute;
 mod client;
 mod combine;
 mod context;
@@ -111,6 +112,7 @@ mod start_error;
 mod watchdog;
 
 pub use activity::ActivityContext;
+pub use attribute::{Attribute, AttributeType, IntoAttribute};
 pub use client::{
     ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait,
 };
@@ -128,10 +130,11 @@ pub use durable_core::provider::{
     StatusKind, WorkItem, WorkKey, WorkState,
 };
 pub use durable_core::{
-    ActivityOptions, Carried, CommandId, CommandKind, Corruption, Difference, Event, EventClass,
-    EventId, EventKind, ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault,
-    InstanceId, LimitError, Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
-    SourceFault, UnreadEvent, Version, Violation, ViolationHint,
+    ActivityOptions, AttributeKind, AttributeValue, Attributes, Carried, CommandId, CommandKind,
+    Corruption, Difference, Event, EventClass, EventId, EventKind, ExecutionId, Failure,
+    FailureKind, History, HistoryEntry, HistoryFault, InstanceId, LimitError, Limits, MessageId,
+    Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, UnreadEvent, Version, Violation,
+    ViolationHint,
 };
 pub use execution::Misuse;
 pub use handle::{
@@ -159,7 +162,7 @@ pub use start_error::{IdleReason, StartError};
 /// ```
 pub mod prelude {
     pub use crate::{
-        Activity, ActivityContext, Client, EventName, Failure, IdReuse, InstanceHandle,
+        Activity, ActivityContext, Attribute, Client, EventName, Failure, IdReuse, InstanceHandle,
         Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions,
     };
 }

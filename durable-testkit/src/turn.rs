@@ -7,7 +7,8 @@ use durable_core::provider::{
     NextExecution, OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
 };
 use durable_core::{
-    ActivityOptions, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload,
+    ActivityOptions, Attributes, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
+    Name, Payload,
 };
 
 /// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
@@ -185,6 +186,12 @@ impl TurnBuilder {
     pub fn custom_status_cleared(mut self) -> Self {
         self.turn.update.custom_status = CustomStatusUpdate::Cleared;
         self.event(|event_id| Event::CustomStatusCleared { event_id })
+    }
+
+    /// Gives the instance these attributes, and no others.
+    pub fn attributes(mut self, attributes: Attributes) -> Self {
+        self.turn.update.attributes = Some(attributes);
+        self
     }
 
     /// The code returns this value.

@@ -156,6 +156,11 @@ faults! {
 
     lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;
     lifecycle::KeepsClearedStatus => a_custom_status_can_be_cleared;
+    lifecycle::AddsAttributes => attributes_are_those_of_the_latest_turn_that_changed_them;
+    lifecycle::StartsWithoutAttributes =>
+        attributes_come_with_a_start,
+        a_start_anew_has_attributes_of_its_own;
+    lifecycle::MixesAttributeTypes => an_attribute_keeps_its_type;
     lifecycle::PrunesTooMuch =>
         a_prune_removes_past_executions_and_nothing_else,
         a_prune_goes_by_the_end_of_executions;
@@ -180,7 +185,7 @@ macro_rules! faults_that_scripts_find {
             #[test]
             fn $test() {
                 let test = ModelTest::new(|clock| async { broken_store::<$fault>(clock) });
-                let failure = test.cases(1_024).max_steps(60).run().unwrap_err();
+                let failure = test.cases(4_096).max_steps(60).run().unwrap_err();
                 let calls = failure.script.to_string().lines().count();
                 assert!((4..=16).contains(&calls), "not short: {failure}");
             }

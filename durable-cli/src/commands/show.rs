@@ -1,7 +1,7 @@
 //! `durable show`: one instance, where it stands and what it waits for.
 
-use durable_core::CommandKind;
 use durable_core::provider::{InstanceRecord, InstanceStatus, SourceEvent, WorkState};
+use durable_core::{AttributeValue, CommandKind};
 use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
 
@@ -81,6 +81,9 @@ fn head(output: Output, record: &InstanceRecord, now_ms: u64) -> Result<(), CliE
     if let Some(status) = &record.custom_status {
         field(output, "says", status)?;
     }
+    for (name, value) in record.attributes.iter() {
+        field(output, name, &attribute(value))?;
+    }
     match &record.status {
         InstanceStatus::Completed { output: value } => field(output, "output", value)?,
         InstanceStatus::Suspended { failure }
@@ -94,6 +97,18 @@ fn head(output: Output, record: &InstanceRecord, now_ms: u64) -> Result<(), CliE
         field(output, "blocked", &blocked.to_string())?;
     }
     Ok(())
+}
+
+/// The value of an attribute, for people.
+fn attribute(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::Text(text) => text.clone(),
+        AttributeValue::Integer(number) => number.to_string(),
+        AttributeValue::Time(time_ms) => {
+            u64::try_from(*time_ms).map_or_else(|_| format!("{time_ms} ms"), utc)
+        }
+        AttributeValue::Bool(truth) => truth.to_string(),
+    }
 }
 
 fn waits(

@@ -39,6 +39,7 @@ pub(super) fn record(record: &InstanceRecord) -> Value {
         "failure": stopped.map(failure),
         "blocked": record.blocked.as_ref().map(failure),
         "parent": record.parent,
+        "attributes": record.attributes,
     })
 }
 

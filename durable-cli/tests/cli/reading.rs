@@ -11,7 +11,7 @@ fn record_shape() -> Value {
         "instance": "text", "orchestration": "text", "version": "text", "status": "text",
         "execution": "number", "last_event": "number", "created_at_ms": "number",
         "updated_at_ms": "number", "custom_status": "null", "output": "null",
-        "failure": "null", "blocked": "null", "parent": "null",
+        "failure": "null", "blocked": "null", "parent": "null", "attributes": {},
     })
 }
 

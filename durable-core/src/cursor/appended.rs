@@ -144,6 +144,7 @@ impl LeftOpen {
             | Effect::SettlePromise { .. }
             | Effect::SetCustomStatus { .. }
             | Effect::ClearCustomStatus
+            | Effect::ChangeAttributes
             | Effect::ContinueAsNew
             | Effect::Complete { .. }
             | Effect::Fail { .. }

@@ -150,7 +150,9 @@ impl Cursor {
             Event::StateSet { .. }
             | Event::StateCleared { .. }
             | Event::CustomStatusSet { .. }
-            | Event::CustomStatusCleared { .. } => self.set_value(event),
+            | Event::CustomStatusCleared { .. }
+            | Event::AttributeSet { .. }
+            | Event::AttributeCleared { .. } => self.set_value(event),
             Event::OrchestrationContinuedAsNew { .. } => {
                 let carried = Box::new(self.carry_over());
                 self.left_behind.get_or_insert_default().carried = Some(carried);
@@ -261,6 +263,7 @@ impl Cursor {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
             custom_status: self.custom_status.clone(),
+            attributes: self.attributes.clone(),
             read_message_ids: self
                 .recent_messages
                 .iter()
@@ -268,7 +271,7 @@ impl Cursor {
                 .cloned()
                 .collect(),
             unread_events,
-            cancel_reason: self.cancel_reason.clone(),
+            cancel_reason: self.cancel_reason.as_deref().map(Into::into),
         }
     }
 

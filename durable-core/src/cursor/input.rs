@@ -223,7 +223,8 @@ impl Cursor {
         self.stage = CursorStage::Started;
         self.state = carried.state.iter().cloned().collect();
         self.custom_status.clone_from(&carried.custom_status);
-        self.cancel_reason.clone_from(&carried.cancel_reason);
+        self.attributes.clone_from(&carried.attributes);
+        self.cancel_reason = carried.cancel_reason.as_deref().map(Into::into);
         for id in &carried.read_message_ids {
             self.recent_messages.remember(id.clone());
         }

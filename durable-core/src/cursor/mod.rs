@@ -28,7 +28,6 @@ mod tape;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use appended::LeftBehind;
@@ -37,6 +36,7 @@ use external::{ArrivedEvent, Externals, RecentMessages};
 use operation::{OperationKind, Operations};
 use tape::Tape;
 
+use crate::attribute::Attributes;
 use crate::corruption::{Corruption, HistoryFault};
 use crate::event::{EventKind, Owner};
 use crate::history::HistoryEntry;
@@ -151,8 +151,9 @@ pub struct Cursor {
     running: Option<OpKey>,
     state: BTreeMap<Name, Payload>,
     custom_status: Option<Payload>,
+    attributes: Attributes,
     patches: BTreeMap<Name, bool>,
-    cancel_reason: Option<String>,
+    cancel_reason: Option<Box<str>>,
     appended: Vec<AppendedEntry>,
     left_behind: Option<Box<LeftBehind>>,
 }
@@ -193,6 +194,7 @@ impl Cursor {
             running: None,
             state: BTreeMap::new(),
             custom_status: None,
+            attributes: Attributes::new(),
             patches: BTreeMap::new(),
             cancel_reason: None,
             appended: Vec::new(),
@@ -253,6 +255,11 @@ impl Cursor {
     /// The custom status.
     pub fn custom_status(&self) -> Option<&Payload> {
         self.custom_status.as_ref()
+    }
+
+    /// The attributes.
+    pub fn attributes(&self) -> &Attributes {
+        &self.attributes
     }
 
     /// The scheduling event of an open promise, which its resolution must name.

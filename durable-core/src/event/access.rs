@@ -47,13 +47,14 @@ mod tests {
 
     #[test]
     fn kind_numbers_are_unique_and_found_again() {
-        for (index, kind) in EventKind::ALL.iter().enumerate() {
-            assert_eq!(usize::from(kind.number()), index + 1);
+        let mut last = 0;
+        for kind in EventKind::ALL {
+            assert!(kind.number() > last, "{kind}");
+            last = kind.number();
             assert_eq!(EventKind::from_number(kind.number()), Some(*kind));
         }
         assert_eq!(EventKind::from_number(0), None);
-        let beyond = u16::try_from(EventKind::ALL.len() + 1).unwrap();
-        assert_eq!(EventKind::from_number(beyond), None);
+        assert_eq!(EventKind::from_number(last + 1), None);
     }
 
     #[test]

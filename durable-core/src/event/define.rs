@@ -11,6 +11,7 @@ use super::compare::{Owner, Position};
 use super::key::EventKey;
 use super::parts::{Carried, Parent};
 use super::role::{self, Role};
+use crate::attribute::AttributeValue;
 use crate::failure::Failure;
 use crate::id::{CommandKind, EventId, ExecutionId, PromiseToken};
 use crate::limits::{LimitError, Limits};

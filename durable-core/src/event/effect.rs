@@ -92,6 +92,9 @@ pub enum Effect<'a> {
     },
     /// The instance has no custom status any more.
     ClearCustomStatus,
+    /// The instance has other attributes: those that [the cursor](crate::Cursor::attributes)
+    /// says.
+    ChangeAttributes,
     /// The execution ends and goes on in a new one.
     ContinueAsNew,
     /// The execution ends with a value, and the instance with it.
@@ -219,6 +222,7 @@ impl Event {
             } => Effect::SettlePromise { target, resolution },
             Self::CustomStatusSet { status, .. } => Effect::SetCustomStatus { status },
             Self::CustomStatusCleared { .. } => Effect::ClearCustomStatus,
+            Self::AttributeSet { .. } | Self::AttributeCleared { .. } => Effect::ChangeAttributes,
             Self::OrchestrationContinuedAsNew { .. } => Effect::ContinueAsNew,
             Self::OrchestrationCompleted { output, .. } => Effect::Complete { output },
             Self::OrchestrationFailed { failure, .. } => Effect::Fail { failure },

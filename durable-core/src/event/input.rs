@@ -86,6 +86,8 @@ impl Event {
             | Self::PromiseResolutionSent { .. }
             | Self::CustomStatusSet { .. }
             | Self::CustomStatusCleared { .. }
+            | Self::AttributeSet { .. }
+            | Self::AttributeCleared { .. }
             | Self::PatchMarked { .. }
             | Self::OrchestrationCompleted { .. }
             | Self::OrchestrationFailed { .. }

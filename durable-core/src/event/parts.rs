@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attribute::Attributes;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
 
@@ -46,6 +47,9 @@ pub struct Carried {
     pub state: Vec<(Name, Payload)>,
     /// The custom status.
     pub custom_status: Option<Payload>,
+    /// The attributes; in a first execution those that the instance was started with.
+    #[serde(default)]
+    pub attributes: Attributes,
     /// External events that were delivered but not read, oldest first.
     pub unread_events: Vec<UnreadEvent>,
     /// Ids of the latest external events that were read, oldest first: a message
@@ -56,6 +60,14 @@ pub struct Carried {
 }
 
 impl Carried {
+    /// What an instance that is started with these attributes begins with.
+    pub fn of_start(attributes: Attributes) -> Self {
+        Self {
+            attributes,
+            ..Self::default()
+        }
+    }
+
     /// Whether nothing is handed over.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -258,6 +258,20 @@ macro_rules! __event_table {
 
             /// The code cleared its custom status.
             31 Output(Status) CustomStatusCleared {}
+
+            /// The code set an attribute.
+            40 Output(Attribute) AttributeSet {
+                /// The attribute.
+                name: Name as role::ATTRIBUTE,
+                /// Its new value.
+                value: AttributeValue as role::ATTRIBUTE_VALUE,
+            }
+
+            /// The code cleared an attribute.
+            41 Output(Attribute) AttributeCleared {
+                /// The attribute.
+                name: Name as role::ATTRIBUTE,
+            }
         }
     };
 }

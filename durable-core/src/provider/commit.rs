@@ -7,6 +7,7 @@ use super::lease::Lease;
 use super::message::{InboxSeq, OutgoingMessage};
 use super::query::InstanceStatus;
 use super::work::{ClaimedWork, NewWork, SourceEvent, WorkItem};
+use crate::attribute::Attributes;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
@@ -210,6 +211,8 @@ pub struct InstanceUpdate {
     pub status: Option<InstanceStatus>,
     /// The custom status.
     pub custom_status: CustomStatusUpdate,
+    /// All attributes that the instance has from now on.
+    pub attributes: Option<Attributes>,
     /// No session may claim the instance before this time.
     pub not_before_ms: Option<u64>,
     /// What keeps the instance from going on just now, such as a version that no

@@ -151,6 +151,9 @@ fn check_update(limits: &Limits, update: &InstanceUpdate) -> Checked {
     if let Some(custom_status) = update.custom_status.payload() {
         limits.check_payload("custom status", custom_status)?;
     }
+    if let Some(attributes) = &update.attributes {
+        limits.check_attributes(attributes)?;
+    }
     if let Some(blocked) = &update.blocked {
         limits.check_failure(blocked)?;
     }
@@ -177,5 +180,6 @@ fn check_start(limits: &Limits, start: &StartInstance) -> Checked {
     if let Some(version) = &start.version {
         limits.check_name("version", version)?;
     }
+    limits.check_attributes(&start.attributes)?;
     limits.check_payload("input", &start.input)
 }

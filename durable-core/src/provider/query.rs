@@ -7,6 +7,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attribute::Attributes;
 use crate::event::Parent;
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
@@ -127,6 +128,8 @@ pub struct InstanceRecord {
     pub blocked: Option<Failure>,
     /// What the code said of itself.
     pub custom_status: Option<Payload>,
+    /// What it can be found by.
+    pub attributes: Attributes,
     /// Who waits for it.
     pub parent: Option<Parent>,
     /// The tail of the current execution's history.
@@ -153,6 +156,7 @@ impl InstanceRecord {
             status: InstanceStatus::Pending,
             blocked: None,
             custom_status: None,
+            attributes: Attributes::new(),
             parent: None,
             last_event_id: EventId::UNASSIGNED,
             created_at_ms,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attribute::Attributes;
 use crate::event::Parent;
 use crate::id::ExecutionId;
 use crate::text::{Name, Payload, Version};
@@ -21,6 +22,8 @@ pub struct StartInstance {
     pub input: Payload,
     /// Who waits for the result.
     pub parent: Option<Parent>,
+    /// What the instance can be found by, from its start on.
+    pub attributes: Attributes,
 }
 
 impl StartInstance {
@@ -32,6 +35,7 @@ impl StartInstance {
             version: None,
             input,
             parent: None,
+            attributes: Attributes::new(),
         }
     }
 
@@ -39,6 +43,13 @@ impl StartInstance {
     #[must_use]
     pub fn version(mut self, version: Version) -> Self {
         self.version = Some(version);
+        self
+    }
+
+    /// Gives the instance these attributes.
+    #[must_use]
+    pub fn attributes(mut self, attributes: Attributes) -> Self {
+        self.attributes = attributes;
         self
     }
 

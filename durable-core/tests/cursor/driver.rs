@@ -169,6 +169,18 @@ impl Driver {
         self.cursor.emit(OneWayCommand::SetCustomStatus { status });
     }
 
+    pub(crate) fn attribute(&mut self, name: &str, value: &str) {
+        self.cursor.emit(OneWayCommand::SetAttribute {
+            name: name.into(),
+            value: value.into(),
+        });
+    }
+
+    pub(crate) fn no_attribute(&mut self, name: &str) {
+        let name = name.into();
+        self.cursor.emit(OneWayCommand::ClearAttribute { name });
+    }
+
     pub(crate) fn start_detached(&mut self, name: &str, instance: Option<&str>, input: &str) {
         self.cursor.emit(OneWayCommand::StartDetached {
             name: name.into(),

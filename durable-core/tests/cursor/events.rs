@@ -224,6 +224,21 @@ pub(crate) fn status_set(status: &str) -> Event {
     }
 }
 
+pub(crate) fn attribute_set(name: &str, value: &str) -> Event {
+    Event::AttributeSet {
+        event_id: NONE,
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+pub(crate) fn attribute_cleared(name: &str) -> Event {
+    Event::AttributeCleared {
+        event_id: NONE,
+        name: name.into(),
+    }
+}
+
 pub(crate) fn patch_marked(patch_id: &str) -> Event {
     Event::PatchMarked {
         event_id: NONE,

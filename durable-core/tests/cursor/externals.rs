@@ -199,6 +199,7 @@ fn continue_as_new(code: &mut Driver) -> Carried {
     code.set("cleared", "1");
     code.clear("cleared");
     code.status("\"going on\"");
+    code.attribute("customer", "c-17");
     code.flush();
     code.input(raised("z", "2", "m2"));
     code.input(raised("b", "3", "m3"));
@@ -225,6 +226,7 @@ fn continue_as_new_carries_over_what_was_not_read_and_what_is_known() {
         let mut expected = Carried::default();
         expected.state = vec![("kept".into(), "1".into())];
         expected.custom_status = Some("\"going on\"".into());
+        expected.attributes.set("customer", "c-17");
         expected.unread_events = vec![
             unread("z", "2", "m2"),
             unread("b", "3", "m3"),

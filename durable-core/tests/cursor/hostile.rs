@@ -158,7 +158,7 @@ enum Call {
     Flush,
     Grant,
     Advance,
-    Deliver(Event, u64),
+    Deliver(Box<Event>, u64),
     Feed(Index),
     EndOfHistory,
 }
@@ -174,7 +174,7 @@ fn any_call() -> impl Strategy<Value = Call> {
         6 => Just(Call::Flush),
         6 => Just(Call::Grant),
         3 => Just(Call::Advance),
-        4 => (any_event(), 0_u64..12).prop_map(|(event, source)| Call::Deliver(near(&event, source), source)),
+        4 => (any_event(), 0_u64..12).prop_map(|(event, source)| Call::Deliver(Box::new(near(&event, source)), source)),
         1 => any::<Index>().prop_map(Call::Feed),
         1 => Just(Call::EndOfHistory),
     ]
@@ -219,7 +219,7 @@ impl Caller {
             Call::Flush => drop(cursor.flush()),
             Call::Grant => drop(cursor.grant()),
             Call::Advance => drop(cursor.advance()),
-            Call::Deliver(event, now_ms) => drop(cursor.deliver(event, now_ms)),
+            Call::Deliver(event, now_ms) => drop(cursor.deliver(*event, now_ms)),
             Call::Feed(index) => {
                 if !self.entries.is_empty() {
                     drop(cursor.feed(index.get(&self.entries).clone()));

@@ -12,9 +12,10 @@ use durable_core::{
 
 use super::driver::Driver;
 use super::events::{
-    activity_cancelled, chained, child_cancelled, child_scheduled, continued, event_sent, failure,
-    gave_up, ok, operation, patch_marked, promise_created, resolution_sent, returned, scheduled,
-    state_cleared, state_set, status_set, subscribed, timer_cancelled, timer_created,
+    activity_cancelled, attribute_cleared, attribute_set, chained, child_cancelled,
+    child_scheduled, continued, event_sent, failure, gave_up, ok, operation, patch_marked,
+    promise_created, resolution_sent, returned, scheduled, state_cleared, state_set, status_set,
+    subscribed, timer_cancelled, timer_created,
 };
 use super::past::Past;
 
@@ -275,6 +276,23 @@ fn a_custom_status_is_compared_by_kind() {
     Row::new(|code| code.status("\"a\""), status_set("\"a\""))
         .check()
         .accepts(status_set("\"b\""));
+}
+
+#[test]
+fn an_attribute_is_compared_by_its_name() {
+    let set = |code: &mut Driver| code.attribute("customer", "c-17");
+    Row::new(set, attribute_set("customer", "c-17"))
+        .check()
+        .refuses(attribute_set("region", "c-17"), Difference::Name)
+        .accepts(attribute_set("customer", "c-18"));
+}
+
+#[test]
+fn a_cleared_attribute_is_compared_by_its_name() {
+    let clear = |code: &mut Driver| code.no_attribute("customer");
+    Row::new(clear, attribute_cleared("customer"))
+        .check()
+        .refuses(attribute_cleared("region"), Difference::Name);
 }
 
 /// A mark of another patch is no answer, so the code is on its old path.

@@ -4,8 +4,8 @@ use durable_core::Difference;
 
 use super::driver::{Driver, everywhere};
 use super::events::{
-    chained, child_completed, child_scheduled, completed, scheduled, state_cleared, state_set,
-    status_set, value,
+    attribute_cleared, attribute_set, chained, child_completed, child_scheduled, completed,
+    scheduled, state_cleared, state_set, status_set, value,
 };
 use super::past::Past;
 
@@ -98,6 +98,30 @@ fn the_recorded_custom_status_wins() {
     assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
     code.flush();
     assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
+    code.done();
+}
+
+#[test]
+fn the_recorded_attribute_wins() {
+    let customer = |code: &Driver| code.cursor.attributes().get("customer").cloned();
+    everywhere(|code| {
+        assert_eq!(customer(code), None);
+        code.attribute("customer", "c-17");
+        assert_eq!(customer(code), Some("c-17".into()));
+        code.flush();
+        code.no_attribute("customer");
+        assert_eq!(customer(code), None);
+        code.flush();
+        code.has_stored([
+            attribute_set("customer", "c-17"),
+            attribute_cleared("customer"),
+        ]);
+    });
+    let mut code = Driver::after(Past::of([attribute_set("customer", "then")]));
+    code.attribute("customer", "now");
+    assert_eq!(customer(&code), Some("then".into()));
+    code.flush();
+    assert_eq!(customer(&code), Some("then".into()));
     code.done();
 }
 

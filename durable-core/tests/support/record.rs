@@ -109,6 +109,7 @@ fn messages() -> Vec<(&'static str, Record)> {
         let mut start = StartInstance::new("fulfil".into(), r#"{"order":7}"#.into());
         start.version = version.map(Into::into);
         start.parent = parent;
+        start.attributes.set("customer", "c-17 «ß»");
         MessageBody::Start(start)
     };
     let parent = Parent::new("order-7".into(), execution_id, source_event_id);

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, Carried, Event, EventId, ExecutionId, Failure, FailureKind, HistoryEntry,
-    Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    ActivityOptions, AttributeValue, Carried, Event, EventId, ExecutionId, Failure, FailureKind,
+    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
 };
 
 /// An entry, and which of the entries of its kind it is if there are several.
@@ -72,6 +72,8 @@ fn carried() -> Carried {
         ("items".into(), r#"["ä","\u0000"]"#.into()),
     ];
     carried.custom_status = Some(r#""packing""#.into());
+    carried.attributes.set("customer", "c-ß");
+    carried.attributes.set("due", AttributeValue::Time(-1));
     carried.unread_events = vec![
         UnreadEvent::new("add".into(), r#"{"sku":"é"}"#.into(), "m-1".into()),
         UnreadEvent::new("add".into(), "null".into(), "m-2".into()),
@@ -350,6 +352,45 @@ fn recorded_values() -> Vec<Sample> {
             },
         ),
         sample(None, Event::CustomStatusCleared { event_id: at(20) }),
+        sample(
+            "text",
+            Event::AttributeSet {
+                event_id: at(20),
+                name: "customer".into(),
+                value: "c-17 «ß»".into(),
+            },
+        ),
+        sample(
+            "integer",
+            Event::AttributeSet {
+                event_id: at(20),
+                name: "amount".into(),
+                value: i64::MIN.into(),
+            },
+        ),
+        sample(
+            "time",
+            Event::AttributeSet {
+                event_id: at(20),
+                name: "due".into(),
+                value: AttributeValue::Time(1_763_000_000_123),
+            },
+        ),
+        sample(
+            "bool",
+            Event::AttributeSet {
+                event_id: at(20),
+                name: "is-paid".into(),
+                value: true.into(),
+            },
+        ),
+        sample(
+            None,
+            Event::AttributeCleared {
+                event_id: at(20),
+                name: "customer".into(),
+            },
+        ),
         sample(
             None,
             Event::PatchMarked {

@@ -93,6 +93,11 @@ local function commit_turn(own)
     if custom_status == '-' then drop(it, 'cu') else put(it, 'cu', string.sub(custom_status, 2)) end
     publish('i' .. id)
   end
+  local attributes = optional_arg()
+  if attributes then
+    set_attributes(it, attribute_args(attributes))
+    publish('i' .. id)
+  end
   local not_before = optional_arg()
   if not_before then put(it, 'nb', not_before) end
   local blocked = optional_arg()

@@ -9,8 +9,9 @@ local K = {
   meta = KEYS[1], sessions = KEYS[2], ready = KEYS[3], mail = KEYS[4], held = KEYS[5],
   work = KEYS[6], holds = KEYS[7], cancelled = KEYS[8], timers = KEYS[9], index = KEYS[10],
   tombs = KEYS[11], outbox = KEYS[12], marks = KEYS[13], poison = KEYS[14], queued = KEYS[15],
+  attributes = KEYS[16],
 }
-local BASE_KEYS = 15
+local BASE_KEYS = 16
 local call = redis.call
 local SUSPENDED, FIRST_ENDED = '2', 3
 -- No clock ever shows a later time, and it is an exact number.
@@ -305,10 +306,34 @@ local function put_message(it, message_id, bytes, is_to_end)
   append_message(it, message_id, bytes)
 end
 
+-- Attributes: all of them as JSON ('at'), and as members of the index that lack the id ('ai').
+local function attribute_args(json)
+  local attributes = { json = json, members = {} }
+  for i = 1, number_arg() do attributes.members[i] = arg() end
+  return attributes
+end
+local function unindex_attributes(it)
+  local indexed = call('HGET', it.key, 'ai')
+  for _, member in ipairs(indexed and cmsgpack.unpack(indexed) or {}) do
+    call('ZREM', K.attributes, member .. it.id)
+  end
+end
+local function set_attributes(it, attributes)
+  if it.exists then unindex_attributes(it) end
+  it.at, it.ai = true, true
+  drop(it, 'at')
+  drop(it, 'ai')
+  if #attributes.members == 0 then return end
+  put(it, 'at', attributes.json)
+  put(it, 'ai', cmsgpack.pack(attributes.members))
+  for _, member in ipairs(attributes.members) do call('ZADD', K.attributes, 0, member .. it.id) end
+end
+
 -- A start as it comes in the arguments.
 local function start_args()
   local start = { name = arg(), version = optional_arg(), parent = optional_arg() }
   if start.parent then start.parent_execution, start.parent_event = arg(), arg() end
+  start.attributes = attribute_args(arg())
   return start
 end
 -- A message as it comes in the arguments; its sort is 's' for a start and 't' for a `Terminate`.
@@ -339,6 +364,7 @@ local function begin_execution(it, start, message_id, bytes)
     put(it, 'nm', start.name)
     if start.version then put(it, 'vr', start.version) end
   end)
+  set_attributes(it, start.attributes)
   it.exists = true
   put(it, 'ex', execution)
   put(it, 'le', '0')

@@ -20,6 +20,7 @@ for _, field in ipairs(call('HKEYS', it.key)) do
   if work then remove_work(work) end
 end
 unlist(it)
+unindex_attributes(it)
 if it.sid then call('ZREM', K.held, of_session(it.sid, it.id)) end
 call('ZREM', K.index, it.id)
 call('HSET', K.tombs, it.id, it.ex)

@@ -1,4 +1,5 @@
-//! The catalog: the code that instances need and the lanes that work is in, as numbers.
+//! The catalog: the code that instances need, the lanes that work is in and the names of
+//! attributes, as numbers.
 //!
 //! Ready instances are indexed by the number of their code, and free work by the number of
 //! its lane, so that a fetch looks only at what its session can run, and there only at the
@@ -9,10 +10,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 use durable_core::provider::{Change, RequiredCode, ServedCode, WorkItem};
-use durable_core::{Name, Version};
+use durable_core::{AttributeKind, Name, Version};
 use rusqlite::{Connection, Row, params};
 
 use super::Store;
+use super::attribute::AttributeName;
 use crate::error::Step;
 use crate::number::int;
 use crate::sql;
@@ -85,7 +87,7 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Clone + Eq + Hash> Numbered<T> {
-    fn number(&self, thing: &T) -> Option<i64> {
+    pub(super) fn number(&self, thing: &T) -> Option<i64> {
         self.numbers.get(thing).copied()
     }
 
@@ -94,7 +96,12 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
         self.things.get(index)
     }
 
-    fn add(&mut self, thing: T) -> i64 {
+    /// The number of the next thing that is added.
+    pub(super) fn next_number(&self) -> i64 {
+        int(u64::try_from(self.things.len() + 1).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn add(&mut self, thing: T) -> i64 {
         self.things.push(thing.clone());
         let number = i64::try_from(self.things.len()).unwrap_or(i64::MAX);
         self.numbers.insert(thing, number);
@@ -124,12 +131,13 @@ impl<T: Clone + Eq + Hash> Numbered<T> {
     }
 }
 
-/// The codes and lanes of a store.
+/// The codes, lanes and attributes of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     is_read: bool,
     pub(super) codes: Numbered<RequiredCode>,
     pub(super) lanes: Numbered<Lane>,
+    pub(super) attributes: Numbered<AttributeName>,
 }
 
 impl Catalog {
@@ -159,6 +167,17 @@ impl Catalog {
         };
         for lane in read_all(connection, sql::LANES_READ, lane)? {
             self.lanes.add(lane);
+        }
+        let attribute = |row: &Row<'_>| {
+            let number: u8 = row.get(2)?;
+            let out_of_range = rusqlite::Error::IntegralValueOutOfRange(2, number.into());
+            Ok(AttributeName {
+                name: Name::from(row.get::<_, String>(1)?),
+                kind: AttributeKind::from_number(number).ok_or(out_of_range)?,
+            })
+        };
+        for attribute in read_all(connection, sql::ATTRIBUTE_NAMES_READ, attribute)? {
+            self.attributes.add(attribute);
         }
         self.is_read = true;
         Ok(())
@@ -194,8 +213,8 @@ impl Store<'_, '_> {
             return Ok(CodeNumber(number));
         }
         let version = version.as_deref().unwrap_or_default();
-        let number = self.state.catalog.codes.things.len() + 1;
-        let row = params![number_of(number), name.as_str(), version];
+        let number = self.state.catalog.codes.next_number();
+        let row = params![number, name.as_str(), version];
         self.run(sql::CODE_ADD, row)?;
         Ok(CodeNumber(self.state.catalog.codes.add(code)))
     }
@@ -207,8 +226,8 @@ impl Store<'_, '_> {
             return Ok(LaneNumber(number));
         }
         let queue = lane.queue.as_deref().unwrap_or_default();
-        let number = self.state.catalog.lanes.things.len() + 1;
-        let row = params![number_of(number), queue, lane.activity.as_str()];
+        let number = self.state.catalog.lanes.next_number();
+        let row = params![number, queue, lane.activity.as_str()];
         self.run(sql::LANE_ADD, row)?;
         Ok(LaneNumber(self.state.catalog.lanes.add(lane)))
     }
@@ -233,10 +252,6 @@ impl Store<'_, '_> {
         self.note(Change::FreeInstance(code.unwrap_or(RequiredCode::None)));
         Ok(())
     }
-}
-
-fn number_of(index: usize) -> i64 {
-    int(u64::try_from(index).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

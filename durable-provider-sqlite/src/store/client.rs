@@ -129,6 +129,7 @@ impl Store<'_, '_> {
         let pending = status_number(StatusKind::Pending);
         let row = [key, execution, pending, now_ms, code.0];
         self.run(sql::INSTANCE_INSERT, row)?;
+        self.add_attributes(key, &request.start.attributes)?;
         self.state.remember_key(id, key);
         Ok(Instance {
             key,
@@ -188,6 +189,7 @@ impl Store<'_, '_> {
         instance.code = self.code_number(RequiredCode::new(name, version.clone()))?;
         let pending = status_number(StatusKind::Pending);
         self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
+        self.change_attributes(key, &request.start.attributes)?;
         Ok(instance)
     }
 

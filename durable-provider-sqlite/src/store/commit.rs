@@ -153,7 +153,7 @@ impl Store<'_, '_> {
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;
         }
-        let is_seen = update.status.is_some()
+        let changes_record = update.status.is_some()
             || !update.custom_status.is_unchanged()
             || update.blocked.is_some()
             || instance.is_blocked;
@@ -164,7 +164,10 @@ impl Store<'_, '_> {
             let code = RequiredCode::new(name, Some(version.clone()));
             instance.code = self.code_number(code)?;
         }
-        if is_seen || update.running.is_some() {
+        if let Some(attributes) = &update.attributes {
+            self.change_attributes(instance.key, attributes)?;
+        }
+        if changes_record || update.running.is_some() {
             let running = update.running.as_ref();
             self.run(
                 sql::RECORD_UPDATE,
@@ -179,7 +182,7 @@ impl Store<'_, '_> {
                 ],
             )?;
         }
-        if is_seen {
+        if changes_record || update.attributes.is_some() {
             self.note(Change::Instance(prepared.turn.lease.instance.clone()));
         }
         if let Some(status) = &update.status {

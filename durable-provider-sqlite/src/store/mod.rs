@@ -8,6 +8,7 @@
 //!   whenever another process changed the file.
 //! - No session holds a suspended instance.
 
+mod attribute;
 mod catalog;
 mod claim_instances;
 mod client;
@@ -32,6 +33,7 @@ use crate::number::int;
 use crate::sql;
 use statements::TakenStatement;
 
+pub(crate) use attribute::attribute_of;
 pub(crate) use inline_work::{InlineWork, unreadable_inline_work};
 pub(crate) use prune::OldExecution;
 pub(crate) use state::WriterState;

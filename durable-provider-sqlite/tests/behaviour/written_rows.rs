@@ -15,7 +15,9 @@ const ADD: Activity<u64, u64> = Activity::new("add");
 const STEPS: Orchestration<u64, u64> = Orchestration::new("steps");
 
 /// All tables but `meta` and `session`, which heartbeats write.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 12] = [
+    "attribute",
+    "attribute_name",
     "instance",
     "record",
     "earlier_start",

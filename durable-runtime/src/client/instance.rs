@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Client, ClientError, Wait, fresh_message_id, nodes};
+use crate::attribute::{Attribute, AttributeType};
 use crate::handle::EventRef;
 use crate::payload::{self, PayloadSubject};
 
@@ -162,6 +163,21 @@ impl<O> InstanceHandle<O> {
             .map(|status| payload::decode("custom status", &subject, None, &status))
             .transpose()
             .map_err(ClientError::InvalidPayload)
+    }
+
+    /// The value of an attribute of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record), and [`ClientError::InvalidPayload`] if the value is not a
+    /// `T`.
+    pub async fn attribute<T: AttributeType>(
+        &self,
+        attribute: Attribute<T>,
+    ) -> Result<Option<T>, ClientError> {
+        let record = self.stored_record().await?;
+        let value = record.attributes.get(attribute.name());
+        attribute.read(value).map_err(ClientError::InvalidPayload)
     }
 
     /// Raises an event for it.

@@ -9,6 +9,7 @@ use durable_core::{InstanceId, MessageId};
 use serde::Serialize;
 
 use super::{Client, ClientError, InstanceHandle, fresh_message_id};
+use crate::attribute::{Attribute, AttributeType, IntoAttribute, set_within_limits};
 use crate::handle::OrchestrationName;
 use crate::payload::PayloadSubject;
 
@@ -54,6 +55,40 @@ impl<O> Start<O> {
     /// What to do when the id is taken; by default the start is refused.
     pub fn reuse(mut self, reuse: IdReuse) -> Self {
         self.reuse = reuse;
+        self
+    }
+
+    /// Gives the instance an attribute by which it is found, from its start on.
+    ///
+    /// ```
+    /// # use durable_runtime::{Attribute, Client, ClientError, Orchestration};
+    /// # const BILL: Orchestration<u64, ()> = Orchestration::new("bill");
+    /// const CUSTOMER: Attribute<String> = Attribute::new("customer");
+    ///
+    /// # async fn example(client: Client) -> Result<(), ClientError> {
+    /// let bill = client
+    ///     .start(BILL, "bill-7", &4990)
+    ///     .attribute(CUSTOMER, "c-17")
+    ///     .await?;
+    /// # let _ = bill;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// An instance that has ended and is started anew has the attributes of the new start. One
+    /// that runs and is [taken as it is](IdReuse::UseRunning) keeps its own.
+    pub fn attribute<T: AttributeType>(
+        mut self,
+        attribute: Attribute<T>,
+        value: impl IntoAttribute<T>,
+    ) -> Self {
+        let limits = self.client.limits();
+        self.start = self.start.and_then(|mut start| {
+            let (name, value) = (attribute.name(), value.into_value());
+            set_within_limits(&limits, &mut start.attributes, name, value)
+                .map_err(ClientError::Refused)?;
+            Ok(start)
+        });
         self
     }
 

@@ -1,6 +1,7 @@
 //! What orchestration code sees: the context and its durable futures.
 
 mod activity;
+mod attribute;
 mod branch;
 mod child;
 mod continuing;

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use durable_core::{
-    ActivityDeadline, Advance, AppendedEntry, Carried, Cursor, Delivery, Event, EventId,
-    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
+    ActivityDeadline, Advance, AppendedEntry, Attributes, Carried, Cursor, Delivery, Event,
+    EventId, ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -263,6 +263,11 @@ impl Execution {
     /// What is to be stored since the last call.
     pub(crate) fn take_appended(&mut self) -> Vec<AppendedEntry> {
         self.shared.lock().cursor.take_appended()
+    }
+
+    /// The attributes of the instance.
+    pub(crate) fn attributes(&self) -> Attributes {
+        self.shared.lock().cursor.attributes().clone()
     }
 
     /// What was still open when the execution ended.

@@ -5,6 +5,7 @@ mod activities;
 mod activity_cancellation;
 mod activity_placement;
 mod activity_timeouts;
+mod attributes;
 mod blocking;
 mod cancelling;
 mod children;

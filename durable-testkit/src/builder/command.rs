@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, Event, EventId, EventKind, InstanceId, Name, Payload, PromiseToken,
+    ActivityOptions, AttributeValue, Event, EventId, EventKind, InstanceId, Name, Payload,
+    PromiseToken,
 };
 use serde::Serialize;
 
@@ -128,6 +129,22 @@ impl HistoryBuilder {
     /// The code no longer says anything of itself.
     pub fn status_cleared(self) -> Self {
         self.event(|event_id| Event::CustomStatusCleared { event_id })
+    }
+
+    /// The code sets an attribute.
+    pub fn attribute(self, name: impl Into<Name>, value: impl Into<AttributeValue>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.event(|event_id| Event::AttributeSet {
+            event_id,
+            name,
+            value,
+        })
+    }
+
+    /// The code clears an attribute.
+    pub fn attribute_cleared(self, name: impl Into<Name>) -> Self {
+        let name = name.into();
+        self.event(|event_id| Event::AttributeCleared { event_id, name })
     }
 
     /// The code creates a promise; they are numbered from 0.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use durable_core::provider::{Message, MessageBody, StartInstance};
 use durable_core::{
-    ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
-    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
+    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
 };
 
 /// Names that end up in keys, statements, patterns and paths.
@@ -217,6 +217,15 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             status: "\"packing\"".into(),
         },
         EventKind::CustomStatusCleared => Event::CustomStatusCleared { event_id },
+        EventKind::AttributeSet => Event::AttributeSet {
+            event_id,
+            name: "customer".into(),
+            value: "c-17".into(),
+        },
+        EventKind::AttributeCleared => Event::AttributeCleared {
+            event_id,
+            name: "customer".into(),
+        },
         EventKind::PatchMarked => Event::PatchMarked {
             event_id,
             patch_id: "new-tax".into(),
@@ -251,6 +260,7 @@ fn carried() -> Carried {
     let mut carried = Carried::default();
     carried.state = vec![("total".into(), "12".into())];
     carried.custom_status = Some("1".into());
+    carried.attributes = attributes();
     carried.unread_events = vec![unread];
     carried.read_message_ids = vec!["m0".into()];
     carried.cancel_reason = Some("late".into());
@@ -313,9 +323,22 @@ pub(crate) fn full_start() -> Message {
         body: MessageBody::Start(
             StartInstance::new("ship".into(), "[7]".into())
                 .version("2.0.0".into())
-                .parent(parent()),
+                .parent(parent())
+                .attributes(attributes()),
         ),
     }
+}
+
+/// An attribute of every type, with the values that a store is likely to mix up.
+pub(crate) fn attributes() -> Attributes {
+    let mut attributes = Attributes::new();
+    attributes.set("customer", "c-17 «\0»");
+    attributes.set("empty", "");
+    attributes.set("amount", i64::MIN);
+    attributes.set("one", 1_i64);
+    attributes.set("due", AttributeValue::Time(1));
+    attributes.set("paid", true);
+    attributes
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ impl MemoryState {
         let mut record = InstanceRecord::pending(id.clone(), execution_id, name, self.now_ms);
         record.version.clone_from(&start.version);
         record.parent.clone_from(&start.parent);
+        record.attributes.clone_from(&start.attributes);
         let seq = InboxSeq(self.next_number());
         let instance = self
             .instances

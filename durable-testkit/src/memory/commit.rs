@@ -126,6 +126,7 @@ impl MemoryState {
         let record = &mut instance.record;
         if update.status.is_some()
             || !update.custom_status.is_unchanged()
+            || update.attributes.is_some()
             || update.blocked != record.blocked
         {
             self.wake.note(Change::Instance(id.clone()));
@@ -138,6 +139,9 @@ impl MemoryState {
             record.status = status;
         }
         update.custom_status.apply(&mut record.custom_status);
+        if let Some(attributes) = update.attributes {
+            record.attributes = attributes;
+        }
         record.blocked = update.blocked;
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;

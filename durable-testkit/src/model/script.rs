@@ -100,6 +100,8 @@ pub(super) struct ScriptTurn {
     pub(super) cancel_timer: Option<u8>,
     pub(super) message: Option<(ScriptInstance, ScriptMessage)>,
     pub(super) custom_status: Option<ScriptStatus>,
+    /// How many attributes the instance has after it.
+    pub(super) attributes: Option<u8>,
     pub(super) ending: ScriptTurnEnd,
     pub(super) from_wrong_tail: bool,
     /// Whether its entries are recorded later than the store's clock shows.
@@ -278,6 +280,7 @@ impl fmt::Display for ScriptTurn {
             ScriptStatus::Set => "custom status".into(),
             ScriptStatus::Clear => "no custom status".into(),
         }));
+        parts.extend(self.attributes.map(|count| format!("{count} attributes")));
         if self.claim {
             parts.push("claim".into());
         }

@@ -161,7 +161,10 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
     let rest = (
         0..4_u8,
         option::weighted(0.4, (instance(), message())),
-        option::weighted(0.2, status()),
+        (
+            option::weighted(0.2, status()),
+            option::weighted(0.2, 0..4_u8),
+        ),
         ending(),
         rarely(5),
         rarely(10),
@@ -170,8 +173,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
     );
     (work, rest).prop_map(|(work, rest)| {
         let (activities, timers, cancel_activity, finish_activity, cancel_timer) = work;
-        let (consume, message, custom_status, ending, from_wrong_tail, recorded_ahead, claim, flaw) =
-            rest;
+        let (consume, message, says, ending, from_wrong_tail, recorded_ahead, claim, flaw) = rest;
         ScriptTurn {
             consume,
             activities,
@@ -180,7 +182,8 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
             finish_activity,
             cancel_timer,
             message,
-            custom_status,
+            custom_status: says.0,
+            attributes: says.1,
             ending,
             from_wrong_tail,
             recorded_ahead,

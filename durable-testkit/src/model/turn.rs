@@ -1,7 +1,9 @@
 //! From the words of a script to a turn for each side.
 
 use durable_core::provider::{Claim, ReadyInstance, TurnCommit};
-use durable_core::{ActivityOptions, EventId, Failure, FailureKind, Name};
+use durable_core::{
+    ActivityOptions, AttributeValue, Attributes, EventId, Failure, FailureKind, Name,
+};
 
 use super::leases::{LeasedInstance, Pair};
 use super::script::{
@@ -110,6 +112,9 @@ fn for_model(
         Some(ScriptStatus::Set) => builder.custom_status(format!("{now_ms}")),
         Some(ScriptStatus::Clear) => builder.custom_status_cleared(),
     };
+    if let Some(count) = turn.attributes {
+        builder = builder.attributes(attributes(count, now_ms));
+    }
     let builder = end(builder, turn.ending, clock, now_ms);
     let mut commit = match turn.flaw {
         None => builder.build(),
@@ -123,6 +128,19 @@ fn for_model(
         commit.claim = Claim::new(usize::from(u16::MAX), queues);
     }
     commit
+}
+
+/// So many attributes; one stays as it is, others are new.
+fn attributes(count: u8, now_ms: u64) -> Attributes {
+    let mut attributes = Attributes::new();
+    for number in 0..count {
+        match number {
+            0 => attributes.set("customer", "c-17"),
+            1 => attributes.set("changed-at", AttributeValue::Time(now_ms.cast_signed())),
+            _ => attributes.set(format!("count-{number}"), i64::from(count)),
+        };
+    }
+    attributes
 }
 
 fn end(builder: TurnBuilder, ending: ScriptTurnEnd, clock: StoreClock, now_ms: u64) -> TurnBuilder {

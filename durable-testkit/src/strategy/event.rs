@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, Carried, Event, EventId, EventKind, ExecutionId, Failure, FailureKind,
-    HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy,
-    UnreadEvent, Version,
+    ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
+    Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken,
+    RetryPolicy, UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -67,6 +67,7 @@ any_field! {
     PromiseToken => any_token(),
     Parent => any_parent(),
     Carried => any_carried(),
+    AttributeValue => any_attribute(),
     ActivityOptions => any_options(),
     Failure => any_failure(),
     Result<Payload, Failure> => any_outcome(),
@@ -243,6 +244,21 @@ fn any_token() -> impl Strategy<Value = PromiseToken> {
     })
 }
 
+/// Any attributes.
+fn any_attributes() -> impl Strategy<Value = Attributes> {
+    vec((text(), any_attribute()), 0..4).prop_map(|attributes| attributes.into_iter().collect())
+}
+
+/// Any value of an attribute.
+fn any_attribute() -> impl Strategy<Value = AttributeValue> {
+    prop_oneof![
+        any_text().prop_map(AttributeValue::Text),
+        any::<i64>().prop_map(AttributeValue::Integer),
+        any::<i64>().prop_map(AttributeValue::Time),
+        any::<bool>().prop_map(AttributeValue::Bool),
+    ]
+}
+
 /// Anything that continue-as-new hands over.
 fn any_carried() -> impl Strategy<Value = Carried> {
     let unread = (text(), text(), text())
@@ -253,15 +269,17 @@ fn any_carried() -> impl Strategy<Value = Carried> {
         vec(unread, 0..4),
         vec(text(), 0..4),
         of(any_text()),
+        any_attributes(),
     )
         .prop_map(
-            |(state, custom_status, unread_events, read_message_ids, cancel_reason)| {
+            |(state, custom_status, unread_events, read_message_ids, cancel_reason, attributes)| {
                 let mut carried = Carried::default();
                 carried.state = state;
                 carried.custom_status = custom_status;
                 carried.unread_events = unread_events;
                 carried.read_message_ids = read_message_ids;
                 carried.cancel_reason = cancel_reason;
+                carried.attributes = attributes;
                 carried
             },
         )

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use durable_core::provider::{
-    CommitOutcome, CustomStatusUpdate, IdReuse, InstanceRecord, InstanceStatus, Message, Provider,
-    ProviderError, PruneReport, PruneRequest, Release, SendOutcome, StartOutcome, TurnCommit,
+    CommitOutcome, CustomStatusUpdate, IdReuse, InstanceRecord, InstanceStatus, Message,
+    MessageBody, Provider, ProviderError, PruneReport, PruneRequest, Release, SendOutcome,
+    StartOutcome, TurnCommit,
 };
-use durable_core::{ExecutionId, Failure, InstanceId, MessageId};
+use durable_core::{AttributeValue, Attributes, ExecutionId, Failure, InstanceId, MessageId};
 
 use super::{fault, locked};
 
@@ -39,6 +40,59 @@ fault! {
             update.custom_status = CustomStatusUpdate::Unchanged;
         }
         self.store.commit(turn).await
+    }
+}
+
+fault! {
+    /// Adds attributes to those that are there.
+    AddsAttributes {}
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        let known = self.store.instance(&turn.lease.instance).await?;
+        if let Some(known) = known
+            && let Some(attributes) = &mut Arc::make_mut(&mut turn).update.attributes
+        {
+            for (name, value) in known.attributes.iter() {
+                if attributes.get(name).is_none() {
+                    attributes.set(name.clone(), value.clone());
+                }
+            }
+        }
+        self.store.commit(turn).await
+    }
+}
+
+fault! {
+    /// Keeps no attribute of a start.
+    StartsWithoutAttributes {}
+    async fn start(
+        &self,
+        instance: &InstanceId,
+        mut message: Message,
+        reuse: IdReuse,
+    ) -> Result<StartOutcome, ProviderError> {
+        if let MessageBody::Start(start) = &mut message.body {
+            start.attributes = Attributes::new();
+        }
+        self.store.start(instance, message, reuse).await
+    }
+}
+
+fault! {
+    /// Has one type for all numbers.
+    MixesAttributeTypes {}
+    async fn instance(&self, id: &InstanceId) -> Result<Option<InstanceRecord>, ProviderError> {
+        let mut record = self.store.instance(id).await?;
+        if let Some(record) = &mut record {
+            let plain = record.attributes.iter().map(|(name, value)| {
+                let value = match value {
+                    AttributeValue::Time(time_ms) => AttributeValue::Integer(*time_ms),
+                    other => other.clone(),
+                };
+                (name.clone(), value)
+            });
+            record.attributes = plain.collect();
+        }
+        Ok(record)
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use durable_core::PromiseToken;
 use durable_runtime::{
-    Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
-    RegistryBuilder,
+    Activity, ActivityContext, Attribute, EventName, Failure, Orchestration, OrchestrationContext,
+    Registry, RegistryBuilder,
 };
 use futures::future::{Either, join_all, select};
 
@@ -18,6 +18,8 @@ pub(crate) const TREE: Orchestration<u64, u64> = Orchestration::new("tree");
 pub(crate) const RACE: Orchestration<u64, String> = Orchestration::new("race");
 pub(crate) const PROMISE: Orchestration<u64, u64> = Orchestration::new("promise");
 pub(crate) const STATUS: Orchestration<u64, u64> = Orchestration::new("status");
+pub(crate) const ATTRIBUTES: Orchestration<u64, u64> = Orchestration::new("attributes");
+pub(crate) const AMOUNT: Attribute<i64> = Attribute::new("amount");
 pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("messages");
 const LISTENER: Orchestration<u64, u64> = Orchestration::new("listener");
 pub(crate) const PATCHED: Orchestration<u64, u64> = Orchestration::new("patched");
@@ -131,6 +133,14 @@ async fn status(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> 
     ctx.activity(INCREMENT, &number).await
 }
 
+/// Can be found by its number until it has worked.
+async fn attributes(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    ctx.set_attribute(AMOUNT, number.cast_signed())?;
+    let number = ctx.activity(INCREMENT, &number).await?;
+    ctx.clear_attribute(AMOUNT)?;
+    ctx.activity(INCREMENT, &number).await
+}
+
 /// Starts a listener, sends it news, and resolves a promise that does not exist.
 async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     ctx.start_detached(LISTENER, "listener", &number)?;
@@ -192,6 +202,7 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(RACE, race)
         .orchestration(PROMISE, promise)
         .orchestration(STATUS, status)
+        .orchestration(ATTRIBUTES, attributes)
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
         .orchestration(VERSIONS.at("1.0.0"), version_one)

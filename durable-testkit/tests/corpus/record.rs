@@ -66,6 +66,14 @@ pub(crate) const RECORDINGS: &[Recording] = &[
             assert_eq!(status.record().await.unwrap().custom_status, None);
         })
     }),
+    Recording::of("attributes", |client| {
+        Box::pin(async move {
+            let start = client.start(examples::ATTRIBUTES, "attributes", &5);
+            let attributes = start.attribute(examples::AMOUNT, 1).await.unwrap();
+            assert_eq!(attributes.wait().await.unwrap(), 7);
+            assert_eq!(attributes.attribute(examples::AMOUNT).await.unwrap(), None);
+        })
+    }),
     Recording::of("saga", |client| {
         Box::pin(async move {
             let trip = client

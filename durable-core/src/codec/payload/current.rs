@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::field::Frozen;
-use super::parts::{ActivityOptionsR1, CarriedR1, FailureR1, OutcomeR1, ParentR1, PromiseTokenR1};
+use super::parts::{
+    ActivityOptionsR1, AttributeValueR1, CarriedR1, FailureR1, OutcomeR1, ParentR1, PromiseTokenR1,
+};
 use super::{read, write};
 use crate::codec::error::{DecodeError, EncodeError};
 use crate::event::{Event, EventKind};
@@ -245,4 +247,14 @@ payloads! {
     }
 
     CustomStatusCleared 1 CustomStatusClearedR1 {}
+
+    AttributeSet 1 AttributeSetR1<'a> {
+        name: &'a str,
+        #[serde(borrow)]
+        value: AttributeValueR1<'a>,
+    }
+
+    AttributeCleared 1 AttributeClearedR1<'a> {
+        name: &'a str,
+    }
 }

@@ -63,7 +63,7 @@ macro_rules! frozen_as_text {
     )*};
 }
 
-frozen_as_itself!(bool, u32, u64);
+frozen_as_itself!(bool, u32, u64, i64);
 frozen_as_number!(EventId, ExecutionId);
 frozen_as_text!(Name, InstanceId, Payload, Version, MessageId, String);
 
@@ -90,7 +90,7 @@ impl<'a, A, B, F: Frozen<'a, A>, G: Frozen<'a, B>> Frozen<'a, (A, B)> for (F, G)
 /// A list, which grows with what is really there: the count that hostile bytes
 /// claim reserves nothing.
 #[derive(Debug)]
-pub(super) struct List<F>(Vec<F>);
+pub(super) struct List<F>(pub(super) Vec<F>);
 
 impl<'a, T, F: Frozen<'a, T>> Frozen<'a, Vec<T>> for List<F> {
     fn freeze(value: &'a Vec<T>) -> Self {

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::field::{Frozen, List};
+use crate::attribute::{AttributeValue, Attributes};
 use crate::codec::error::PayloadFault;
 use crate::event::{Carried, Parent, UnreadEvent};
 use crate::failure::{Failure, FailureKind};
@@ -55,6 +56,8 @@ frozen_struct! {
         #[serde(borrow)]
         read_message_ids: List<&'a str>,
         cancel_reason: Option<&'a str>,
+        #[serde(borrow)]
+        attributes: AttributesR1<'a>,
     }
 
     UnreadEvent as UnreadEventR1<'a> {
@@ -90,6 +93,54 @@ frozen_struct! {
         message: &'a str,
         details: Option<&'a str>,
         retryable: bool,
+    }
+}
+
+/// The value of an attribute. The order of the variants is on disk.
+#[derive(Serialize, Deserialize)]
+pub(super) enum AttributeValueR1<'a> {
+    #[serde(borrow)]
+    Text(&'a str),
+    Integer(i64),
+    Time(i64),
+    Bool(bool),
+}
+
+impl<'a> Frozen<'a, AttributeValue> for AttributeValueR1<'a> {
+    fn freeze(value: &'a AttributeValue) -> Self {
+        match value {
+            AttributeValue::Text(text) => Self::Text(text),
+            AttributeValue::Integer(number) => Self::Integer(*number),
+            AttributeValue::Time(time_ms) => Self::Time(*time_ms),
+            AttributeValue::Bool(truth) => Self::Bool(*truth),
+        }
+    }
+
+    fn thaw(self) -> Result<AttributeValue, PayloadFault> {
+        Ok(match self {
+            Self::Text(text) => AttributeValue::Text(text.into()),
+            Self::Integer(number) => AttributeValue::Integer(number),
+            Self::Time(time_ms) => AttributeValue::Time(time_ms),
+            Self::Bool(truth) => AttributeValue::Bool(truth),
+        })
+    }
+}
+
+/// Attributes, by name.
+pub(super) type AttributesR1<'a> = List<(&'a str, AttributeValueR1<'a>)>;
+
+impl<'a> Frozen<'a, Attributes> for AttributesR1<'a> {
+    fn freeze(value: &'a Attributes) -> Self {
+        let attributes = value.iter();
+        Self(
+            attributes
+                .map(|(name, value)| (Frozen::freeze(name), Frozen::freeze(value)))
+                .collect(),
+        )
+    }
+
+    fn thaw(self) -> Result<Attributes, PayloadFault> {
+        self.0.into_iter().map(Frozen::thaw).collect()
     }
 }
 

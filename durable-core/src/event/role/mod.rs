@@ -22,8 +22,10 @@ use crate::payloads::PayloadMut;
 use crate::violation::Difference;
 
 pub(super) use facts::{DueTime, Fact, Options, PromiseNumber, source};
-pub(super) use names::{NEXT_VERSION, PATCH, STATE_KEY, StartedInstance, Target, VERSION, name};
-pub(super) use values::{FAILURE, INPUT, LeftBehind, Reason, recorded, returned};
+pub(super) use names::{
+    ATTRIBUTE, NEXT_VERSION, PATCH, STATE_KEY, StartedInstance, Target, VERSION, name,
+};
+pub(super) use values::{ATTRIBUTE_VALUE, FAILURE, INPUT, LeftBehind, Reason, recorded, returned};
 
 /// What a field of type `T` is. A method that a role does not define finds nothing to
 /// compare, to measure, to code or to show.

@@ -56,6 +56,30 @@ impl Role<Name> for Named {
     }
 }
 
+/// The name of an attribute.
+pub(in crate::event) struct AttributeNamed;
+
+/// The name of an attribute: a filter must be able to name it, too.
+pub(in crate::event) const ATTRIBUTE: AttributeNamed = AttributeNamed;
+
+impl Role<Name> for AttributeNamed {
+    fn compare(&self, _at: Position<'_>, code: &Name, recorded: &Name) -> Result<(), Difference> {
+        equal(code == recorded, Difference::Name)
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a Name) {
+        key.add_text(value);
+    }
+
+    fn check_limits(&self, limits: &Limits, value: &Name) -> Result<(), LimitError> {
+        limits.check_attribute_name(value)
+    }
+
+    fn show_name(&self, value: &Name, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " `{value}`")
+    }
+}
+
 /// A version.
 pub(in crate::event) struct Versioned {
     compared: Option<Difference>,

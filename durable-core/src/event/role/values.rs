@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{Role, equal};
+use crate::attribute::AttributeValue;
 use crate::event::compare::{Position, same_failure, same_json};
 use crate::event::key::EventKey;
 use crate::event::parts::Carried;
@@ -175,6 +176,42 @@ impl Role<Result<Payload, Failure>> for Recorded {
         payloads: &mut Vec<PayloadMut<'a>>,
     ) {
         value.visit(payloads);
+    }
+}
+
+/// The value of an attribute. In replay the recorded one wins. It is no payload: stores
+/// compare it.
+pub(in crate::event) struct RecordedAttribute;
+
+/// See [`RecordedAttribute`].
+pub(in crate::event) const ATTRIBUTE_VALUE: RecordedAttribute = RecordedAttribute;
+
+impl Role<AttributeValue> for RecordedAttribute {
+    fn is_exact(
+        &self,
+        _at: Position<'_>,
+        code: &AttributeValue,
+        recorded: &AttributeValue,
+    ) -> bool {
+        code == recorded
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a AttributeValue) {
+        if !key.is_exact() {
+            return;
+        }
+        key.add_number(u64::from(value.kind().number()));
+        match value {
+            AttributeValue::Text(text) => key.add_text(text),
+            AttributeValue::Integer(number) | AttributeValue::Time(number) => {
+                key.add_number(number.cast_unsigned());
+            }
+            AttributeValue::Bool(truth) => key.add_number(u64::from(*truth)),
+        }
+    }
+
+    fn check_limits(&self, limits: &Limits, value: &AttributeValue) -> Result<(), LimitError> {
+        limits.check_attribute_value(value)
     }
 }
 

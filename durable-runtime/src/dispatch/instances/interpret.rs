@@ -166,7 +166,7 @@ fn interpret_start(
                 version,
                 input: start.input,
                 parent: start.parent,
-                carried: Carried::default(),
+                carried: Carried::of_start(start.attributes),
             }))
         }
         _ => Err(ExecutionFault::NotRegistered {

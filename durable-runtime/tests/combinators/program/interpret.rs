@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use durable_runtime::{
-    Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
+    Activity, ActivityContext, Attribute, Failure, Orchestration, OrchestrationContext, Registry,
     RegistryBuilder,
 };
 use futures::future::{BoxFuture, Fuse, join_all, select_all};
@@ -116,6 +116,7 @@ impl Machine {
             What::Detach { program } => return self.detach(id, program).await,
             What::State { key, value } => return self.state(*key, *value),
             What::Status { value } => return self.status(*value),
+            What::Attribute { value } => return self.attribute(*value),
             What::Send { name } => {
                 let sent = ctx.send_event(ctx.instance_id(), &**name, &u64::from(id));
                 return word(sent.map(|()| "sent"));
@@ -273,6 +274,17 @@ impl Machine {
         word(match value {
             Some(value) => self.ctx.set_state(key, &value).map(|()| "set"),
             None => self.ctx.clear_state(key).map(|()| "cleared"),
+        })
+    }
+
+    fn attribute(&self, value: Option<i64>) -> String {
+        const ATTRIBUTE: Attribute<i64> = Attribute::new("number");
+        word(match value {
+            Some(value) => {
+                let set = self.ctx.set_attribute(ATTRIBUTE, value);
+                set.map(|()| "attribute")
+            }
+            None => self.ctx.clear_attribute(ATTRIBUTE).map(|()| "no attribute"),
         })
     }
 

@@ -51,6 +51,8 @@ pub(crate) enum What {
     Detach { program: Box<Program> },
     /// Sets or clears a state key.
     State { key: u8, value: Option<u64> },
+    /// Sets or clears an attribute.
+    Attribute { value: Option<i64> },
     /// Sets or clears the custom status.
     Status { value: Option<u64> },
     /// Sends an event to itself.

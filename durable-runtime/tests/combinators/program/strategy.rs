@@ -45,6 +45,7 @@ fn simple() -> BoxedStrategy<Node> {
             .prop_map(|(wait_ms, fails)| What::Run { wait_ms, fails }),
         1 => (0_u8..3, option::of(any::<u64>())).prop_map(|(key, value)| What::State { key, value }),
         1 => any::<Option<u64>>().prop_map(|value| What::Status { value }),
+        1 => any::<Option<i64>>().prop_map(|value| What::Attribute { value }),
         1 => names().prop_map(|name| What::Send { name }),
         1 => Just(What::Look),
         1 => Just(What::Again),

@@ -1,6 +1,7 @@
 //! The checks, one module for each promise.
 
 mod append_only;
+mod attributes;
 mod code;
 mod commit_atomicity;
 mod commit_once;
@@ -54,5 +55,6 @@ pub(super) const ALL: &[&[Check]] = &[
     starting::CHECKS,
     lifecycle::CHECKS,
     pruning::CHECKS,
+    attributes::CHECKS,
     limits::CHECKS,
 ];

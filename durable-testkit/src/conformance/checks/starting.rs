@@ -74,6 +74,7 @@ async fn a_start_creates_a_pending_instance(env: Env) -> CheckResult {
     ensure_eq("the name", record.name, start.name)?;
     ensure_eq("the version", record.version, start.version)?;
     ensure_eq("the parent", record.parent, start.parent)?;
+    ensure_eq("the attributes", record.attributes, start.attributes)?;
     ensure_eq("the status", record.status, InstanceStatus::Pending)?;
     ensure_eq("the custom status", record.custom_status, None)?;
     ensure_eq("what blocks it", record.blocked, None)?;

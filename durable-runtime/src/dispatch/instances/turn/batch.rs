@@ -206,6 +206,9 @@ impl Batch {
             Effect::ClearCustomStatus => {
                 self.update.custom_status = CustomStatusUpdate::Cleared;
             }
+            Effect::ChangeAttributes => {
+                self.update.attributes = Some(live.execution.attributes());
+            }
             Effect::ContinueAsNew => self.clean_up(live, source),
             Effect::Complete { output } => {
                 let output = output.clone();
