@@ -375,10 +375,11 @@ fn update(history: &History) -> InstanceUpdate {
                 ..
             } => {
                 update.running = Some((name.clone(), version.clone()));
-                let status = carried.custom_status.clone();
+                let carried = carried.as_deref().cloned().unwrap_or_default();
+                let status = carried.custom_status;
                 update.custom_status =
                     status.map_or(CustomStatusUpdate::Cleared, CustomStatusUpdate::Set);
-                update.attributes = Some(carried.attributes.clone());
+                update.attributes = Some(carried.attributes);
             }
             Event::CustomStatusSet { status, .. } => {
                 update.custom_status = CustomStatusUpdate::Set(status.clone());

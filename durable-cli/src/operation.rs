@@ -130,7 +130,8 @@ impl<'a> Walk<'a> {
         }
         match event {
             Event::OrchestrationStarted { carried, .. } => {
-                for unread in &carried.unread_events {
+                let unread_events = carried.iter().flat_map(|carried| &carried.unread_events);
+                for unread in unread_events {
                     self.keep(unread.name.clone(), event.event_id());
                 }
             }

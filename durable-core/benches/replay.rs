@@ -295,7 +295,7 @@ fn start_live() -> Outcome<Cursor> {
         version: "1.0.0".into(),
         input: r#"{"order":7}"#.into(),
         parent: None,
-        carried: Default::default(),
+        carried: None,
     };
     let _ = cursor.deliver(started, 1_767_225_600_000)?;
     Ok(cursor)

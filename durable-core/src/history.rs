@@ -55,7 +55,7 @@ impl HistoryEntry {
 ///     version: "1.0.0".into(),
 ///     input: "7".into(),
 ///     parent: None,
-///     carried: Default::default(),
+///     carried: None,
 /// };
 /// let entries = vec![HistoryEntry::new(1_000, started)];
 /// let history = History::new("order-7".into(), ExecutionId::FIRST, entries);

@@ -24,8 +24,8 @@ const BYTES_PER_BYTE: u64 = 64;
 /// What an error may take, and a first small list.
 const BYTES_FOR_ANY: u64 = 512;
 
-/// An `OrchestrationStarted` without text and parent, up to its lists.
-const START: [u8; 6] = [1, 0, 0, 0, 0, 0];
+/// An `OrchestrationStarted` without text and parent, up to the lists of what it carries.
+const START: [u8; 7] = [1, 0, 0, 0, 0, 0, 1];
 
 fn activity() -> HistoryEntry {
     HistoryEntry::new(

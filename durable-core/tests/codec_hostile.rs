@@ -265,7 +265,7 @@ fn lengths_that_are_not_there_are_refused() {
             fault(EventKind::StateCleared, &text),
             PayloadFault::EndsEarly
         );
-        let list = [&[1, 0, 0, 0, 0, 0], claim.as_slice()].concat();
+        let list = [&[1, 0, 0, 0, 0, 0, 1], claim.as_slice()].concat();
         assert_eq!(
             fault(EventKind::OrchestrationStarted, &list),
             PayloadFault::EndsEarly

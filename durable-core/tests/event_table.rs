@@ -6,7 +6,10 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use durable_core::{Event, EventClass, EventId, EventKind, VisitPayloads};
+use durable_core::{
+    ActivityOptions, Event, EventClass, EventId, EventKind, ExecutionId, Name, Payload,
+    VisitPayloads,
+};
 use proptest::prelude::*;
 
 use support::samples::samples;
@@ -174,4 +177,11 @@ fn debug_shows_how_long_payloads_are_and_not_what_they_say() {
         format!("{event:?}"),
         "StateSet { event_id: EventId(2), key: \"cart\", value: Payload(8 bytes) }"
     );
+}
+
+/// Every event moves through the cursor several times, and the rare large field is boxed.
+#[test]
+fn an_event_in_memory_is_no_larger_than_an_activity_call() {
+    let call = size_of::<(EventId, Name, Payload, ExecutionId, ActivityOptions)>();
+    assert!(size_of::<Event>() <= call + 8, "{}", size_of::<Event>());
 }

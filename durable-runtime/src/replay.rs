@@ -28,7 +28,7 @@ use crate::registry::Registry;
 ///     version: "1.0.0".into(),
 ///     input: "7".into(),
 ///     parent: None,
-///     carried: Default::default(),
+///     carried: None,
 /// };
 /// let entries = vec![HistoryEntry::new(0, started)];
 /// let history = History::new("hello-1".into(), ExecutionId::FIRST, entries);
@@ -69,7 +69,7 @@ pub fn replay(registry: &Registry, history: &History) -> Result<Replayed, Replay
 ///     version: "1.0.0".into(),
 ///     input: "\"Ada\"".into(),
 ///     parent: None,
-///     carried: Default::default(),
+///     carried: None,
 /// };
 /// let entries = vec![HistoryEntry::new(0, started)];
 /// let history = History::new("hello-1".into(), ExecutionId::FIRST, entries);

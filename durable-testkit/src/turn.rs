@@ -294,7 +294,7 @@ fn started(event_id: EventId) -> Event {
         version: "1.0.0".into(),
         input: "{}".into(),
         parent: None,
-        carried: Default::default(),
+        carried: None,
     }
 }
 

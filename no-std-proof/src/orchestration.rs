@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use durable_core::{
-    ActivityOptions, Advance, Carried, Command, Cursor, CursorError, Ending, Event, EventId,
+    ActivityOptions, Advance, Command, Cursor, CursorError, Ending, Event, EventId,
     ExecutionId, OpKey, OpPoll, Outcome, decode_entry, encode_entry,
 };
 
@@ -55,7 +55,7 @@ fn live(cursor: &mut Cursor) -> Result<(), CursorError> {
             version: "1.0.0".into(),
             input: "1".into(),
             parent: None,
-            carried: Carried::default(),
+            carried: None,
         },
         1_000,
     )?;

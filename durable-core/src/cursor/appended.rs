@@ -41,7 +41,7 @@ impl AppendedEntry {
     ///         version: "1.0.0".into(),
     ///         input: "7".into(),
     ///         parent: None,
-    ///         carried: Default::default(),
+    ///         carried: None,
     ///     },
     ///     1_000,
     /// )?;

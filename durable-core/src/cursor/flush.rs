@@ -50,6 +50,7 @@ impl Cursor {
             self.answer_patches(&mut outputs, found.len());
         }
         if self.tape.is_at_end() {
+            self.appended.reserve(outputs.len());
             outputs.drain(..).for_each(|output| self.append(output));
         } else if is_next(self.owner(), &outputs, &self.tape, found.len()) {
             for operation in &found {

@@ -219,8 +219,11 @@ impl Cursor {
     }
 
     /// The execution begins with what the one before it left behind.
-    fn start(&mut self, carried: &Carried) {
+    fn start(&mut self, carried: Option<&Carried>) {
         self.stage = CursorStage::Started;
+        let Some(carried) = carried else {
+            return;
+        };
         self.state = carried.state.iter().cloned().collect();
         self.custom_status.clone_from(&carried.custom_status);
         self.attributes.clone_from(&carried.attributes);

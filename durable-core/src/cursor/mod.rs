@@ -95,7 +95,7 @@ pub(crate) use tape::EntryOrder;
 ///         version: "1.0.0".into(),
 ///         input: "7".into(),
 ///         parent: None,
-///         carried: Default::default(),
+///         carried: None,
 ///     },
 ///     1_000,
 /// )?;

@@ -1,6 +1,7 @@
 //! What is made from the table of events: the types, and everything that is done with
 //! each field by its role.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::{fmt, mem};

@@ -10,7 +10,7 @@ use crate::text::{MessageId, Name, Payload};
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Input<'a> {
     /// It begins, with what the execution before it left behind.
-    Start(&'a Carried),
+    Start(Option<&'a Carried>),
     /// An operation came to its end.
     Completion(Completion<'a>),
     /// An external event arrived.
@@ -47,7 +47,9 @@ impl Event {
     #[inline]
     pub(crate) fn input(&self) -> Option<Input<'_>> {
         let brings = match self {
-            Self::OrchestrationStarted { carried, .. } => return Some(Input::Start(carried)),
+            Self::OrchestrationStarted { carried, .. } => {
+                return Some(Input::Start(carried.as_deref()));
+            }
             Self::ExternalEvent {
                 name,
                 data,

@@ -1,5 +1,6 @@
 //! What some events carry besides plain fields.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -61,11 +62,17 @@ pub struct Carried {
 
 impl Carried {
     /// What an instance that is started with these attributes begins with.
-    pub fn of_start(attributes: Attributes) -> Self {
-        Self {
+    pub fn of_start(attributes: Attributes) -> Option<Box<Self>> {
+        let begins_with = Self {
             attributes,
             ..Self::default()
-        }
+        };
+        begins_with.unless_empty()
+    }
+
+    /// As the start of the next execution has it: `None` if nothing is handed over.
+    pub fn unless_empty(self) -> Option<Box<Self>> {
+        (!self.is_empty()).then(|| Box::new(self))
     }
 
     /// Whether nothing is handed over.

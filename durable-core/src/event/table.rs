@@ -22,8 +22,9 @@ macro_rules! __event_table {
                 input: Payload as role::recorded("input"),
                 /// The parent that waits for it, if it is a sub-orchestration.
                 parent: Option<Parent> as role::Fact,
-                /// What the execution before it left behind.
-                carried: Carried as role::LeftBehind,
+                /// What the execution before it left behind; `None` is nothing. Boxed: every
+                /// event in memory has the size of the largest.
+                carried: Option<Box<Carried>> as role::LeftBehind,
             }
 
             /// The code called an activity. A full record of the work.

@@ -33,7 +33,7 @@ pub(crate) fn started_with(carried: Carried) -> Event {
         version: "1.0.0".into(),
         input: "7".into(),
         parent: None,
-        carried,
+        carried: carried.unless_empty(),
     }
 }
 

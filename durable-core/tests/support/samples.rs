@@ -93,7 +93,7 @@ fn starts() -> Vec<Sample> {
                 version: "1.0.0".into(),
                 input: "".into(),
                 parent: None,
-                carried: Carried::default(),
+                carried: None,
             },
         ),
         sample(
@@ -108,7 +108,7 @@ fn starts() -> Vec<Sample> {
                     ExecutionId::new(300),
                     at(70_000),
                 )),
-                carried: Carried::default(),
+                carried: None,
             },
         ),
         sample(
@@ -119,7 +119,7 @@ fn starts() -> Vec<Sample> {
                 version: "1.4.0".into(),
                 input: "[1,2]".into(),
                 parent: None,
-                carried: carried(),
+                carried: carried().unless_empty(),
             },
         ),
     ]

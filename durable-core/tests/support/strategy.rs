@@ -66,7 +66,7 @@ any_field! {
     ExecutionId => any_execution(),
     PromiseToken => any_token(),
     Parent => any_parent(),
-    Carried => any_carried(),
+    Box<Carried> => any_carried().prop_map(Box::new),
     AttributeValue => any_attribute(),
     ActivityOptions => any_options(),
     Failure => any_failure(),

@@ -236,7 +236,7 @@ mod tests {
             version: "1.0.0".into(),
             input: "null".into(),
             parent: None,
-            carried: durable_core::Carried::default(),
+            carried: None,
         };
         let _ = cursor.deliver(started, 0).unwrap();
         let _ = cursor.take_appended();

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use durable_core::{
-    ActivityDeadline, Advance, AppendedEntry, Attributes, Carried, Cursor, Delivery, Event,
-    EventId, ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
+    ActivityDeadline, Advance, AppendedEntry, Attributes, Cursor, Delivery, Event, EventId,
+    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -288,7 +288,7 @@ impl Execution {
             name: identity.name,
             input,
             parent: identity.parent,
-            carried: carried.map_or_else(Carried::default, |carried| *carried),
+            carried: carried.and_then(|carried| carried.unless_empty()),
         })
     }
 }

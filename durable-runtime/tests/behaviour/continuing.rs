@@ -123,6 +123,8 @@ async fn unread_events_go_along_in_order_and_read_ones_stay_read() {
         panic!("no start");
     };
     let unread: Vec<_> = carried
+        .as_ref()
+        .unwrap()
         .unread_events
         .iter()
         .map(|event| &*event.data)

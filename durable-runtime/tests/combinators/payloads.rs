@@ -464,7 +464,7 @@ fn a_history_of_something_unknown_says_what_is_missing() {
                 version: "2.0.0".into(),
                 input: "null".into(),
                 parent: None,
-                carried: durable_core::Carried::default(),
+                carried: None,
             },
         )],
     );

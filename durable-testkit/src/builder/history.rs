@@ -131,7 +131,7 @@ impl HistoryBuilder {
     /// The execution begins.
     pub fn started<T: Serialize + ?Sized>(self, name: impl Into<Name>, input: &T) -> Self {
         let (name, version) = (name.into(), self.version.clone());
-        let (parent, carried) = (self.parent.clone(), self.carried.clone());
+        let (parent, carried) = (self.parent.clone(), self.carried.clone().unless_empty());
         self.with(input, |event_id, input| Event::OrchestrationStarted {
             event_id,
             name,

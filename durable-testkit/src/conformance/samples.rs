@@ -89,7 +89,7 @@ fn event(kind: EventKind, event_id: EventId) -> Option<Event> {
             version: "1.0.0-rc.1".into(),
             input: "{\"order\":7}".into(),
             parent: Some(parent()),
-            carried: carried(),
+            carried: carried().unless_empty(),
         },
         EventKind::ActivityScheduled => Event::ActivityScheduled {
             event_id,

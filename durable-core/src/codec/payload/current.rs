@@ -91,7 +91,7 @@ payloads! {
         #[serde(borrow)]
         parent: Option<ParentR1<'a>>,
         #[serde(borrow)]
-        carried: CarriedR1<'a>,
+        carried: Option<CarriedR1<'a>>,
     }
 
     ActivityScheduled 1 ActivityScheduledR1<'a> {

@@ -1,5 +1,6 @@
 //! How a field of an event is written: the trait, the plain types and lists.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -74,6 +75,17 @@ impl<'a, T, F: Frozen<'a, T>> Frozen<'a, Option<T>> for Option<F> {
 
     fn thaw(self) -> Result<Option<T>, PayloadFault> {
         self.map(F::thaw).transpose()
+    }
+}
+
+/// What is boxed in memory is written as itself.
+impl<'a, T, F: Frozen<'a, T>> Frozen<'a, Box<T>> for F {
+    fn freeze(value: &'a Box<T>) -> Self {
+        F::freeze(value)
+    }
+
+    fn thaw(self) -> Result<Box<T>, PayloadFault> {
+        F::thaw(self).map(Box::new)
     }
 }
 

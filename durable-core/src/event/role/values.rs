@@ -1,5 +1,6 @@
 //! Roles of the user's values: payloads, failures and reasons.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -235,8 +236,14 @@ impl Role<String> for Reason {
 /// What the execution before left behind. It was measured when it came in.
 pub(in crate::event) struct LeftBehind;
 
-impl Role<Carried> for LeftBehind {
-    fn visit_payloads<'a>(&self, value: &'a mut Carried, payloads: &mut Vec<PayloadMut<'a>>) {
-        value.visit(payloads);
+impl Role<Option<Box<Carried>>> for LeftBehind {
+    fn visit_payloads<'a>(
+        &self,
+        value: &'a mut Option<Box<Carried>>,
+        payloads: &mut Vec<PayloadMut<'a>>,
+    ) {
+        if let Some(carried) = value {
+            carried.visit(payloads);
+        }
     }
 }
