@@ -34,6 +34,12 @@ pub enum Command {
         /// The name to wait for.
         name: Name,
     },
+    /// Take an external event that is there, or learn that there is none. Of one poll
+    /// those who wait come first, then the looks.
+    TryExternal {
+        /// The name to look for.
+        name: Name,
+    },
     /// Start a sub-orchestration and wait for it.
     SubOrchestration {
         /// The orchestration.
@@ -171,7 +177,7 @@ const NO_POSITION: EventId = EventId::UNASSIGNED;
 
 impl Command {
     /// The output event of this command, without its position. A run has none
-    /// before it ran.
+    /// before it ran, and a look has none if it is in vain.
     pub(crate) fn into_event(self, execution_id: ExecutionId) -> Option<Event> {
         let event_id = NO_POSITION;
         Some(match self {
@@ -206,7 +212,7 @@ impl Command {
                 execution_id,
             },
             Self::Patch { patch_id } => Event::PatchMarked { event_id, patch_id },
-            Self::Run { .. } => return None,
+            Self::Run { .. } | Self::TryExternal { .. } => return None,
         })
     }
 }

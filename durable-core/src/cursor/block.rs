@@ -60,6 +60,8 @@ struct Seldom {
     terminal: Option<Event>,
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
+    /// Looks for external events.
+    looks: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
     returned: Vec<ArrivedEvent>,
 }
@@ -70,6 +72,7 @@ impl Seldom {
         self.cancellations.is_empty()
             && self.terminal.is_none()
             && self.runs.is_empty()
+            && self.looks.is_empty()
             && self.returned.is_empty()
     }
 }
@@ -100,6 +103,15 @@ impl Block {
     /// For how many commands recorded events stand, and the commands after those.
     pub(super) fn not_found(&self) -> (usize, &[Output]) {
         (self.found.len(), &self.commands)
+    }
+
+    /// The commands that were not found and not taken back.
+    pub(super) fn commands(&self) -> impl Iterator<Item = &Event> {
+        let withdrawn = self.seldom.as_ref().map(|seldom| &seldom.withdrawn);
+        let commands = self.commands.iter().enumerate().filter(move |(index, _)| {
+            !withdrawn.is_some_and(|withdrawn| withdrawn.contains(index))
+        });
+        commands.map(|(_, output)| &output.event)
     }
 
     /// The index that the next command will have.
@@ -143,6 +155,12 @@ impl Block {
         self.seldom().runs.push((name, key));
     }
 
+    /// Adds a look for an external event of this name; it is no output before it is
+    /// answered.
+    pub(super) fn look(&mut self, name: Name, key: OpKey) {
+        self.seldom().looks.push((name, key));
+    }
+
     /// Adds an external event that is to be given to another subscription.
     pub(super) fn give_back(&mut self, event: ArrivedEvent) {
         self.seldom().returned.push(event);
@@ -165,6 +183,12 @@ impl Block {
     pub(super) fn take_runs(&mut self) -> Vec<(Name, OpKey)> {
         let seldom = self.seldom.as_mut();
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.runs))
+    }
+
+    /// Takes the looks, in creation order.
+    pub(super) fn take_looks(&mut self) -> Vec<(Name, OpKey)> {
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.looks))
     }
 
     /// Takes the cancellations.

@@ -81,6 +81,12 @@ impl Externals {
         self.forget_if_empty(name);
     }
 
+    /// How many events of this name were not read.
+    pub(super) fn unread_of(&self, name: &Name) -> usize {
+        let channel = self.channels.get(name);
+        channel.map_or(0, |channel| channel.unread.len())
+    }
+
     /// The events that were not read; together with `held`, in order of arrival.
     pub(super) fn unread<'a>(
         &'a self,

@@ -16,7 +16,7 @@ use crate::text::Name;
 use crate::violation::{Difference, Violation};
 
 impl Cursor {
-    /// Ends a poll: a grant that was not taken lapses, patch questions are
+    /// Ends a poll: a grant that was not taken lapses, looks and patch questions are
     /// answered, and what the poll emitted is appended (live) or compared with
     /// the next recorded outputs (replay).
     ///
@@ -44,6 +44,7 @@ impl Cursor {
         }
         self.return_events();
         self.request_runs();
+        self.answer_looks();
         let found = self.block.take_found();
         let mut outputs = self.block.take_outputs();
         if outputs.iter().any(Output::asks_for_a_patch) {

@@ -16,6 +16,7 @@ mod external;
 mod flush;
 mod grant;
 mod input;
+mod look;
 mod match_block;
 mod open;
 mod operation;

@@ -7,6 +7,9 @@
 //!                                      └──── not taken ────┘
 //! ```
 //!
+//! A look for an external event is `Called` until the end of its poll, where it becomes
+//! `Emitted` or, in vain, `Waiting`.
+//!
 //! A run goes from `Called` (in the poll that made it) to `Requested` to `Permitted`;
 //! when it is polled then, it is `Running` until it ends, or takes its recorded
 //! result. Memory is one slot per operation in this table; an operation that
@@ -56,6 +59,8 @@ pub enum Outcome {
     Fired,
     /// The answer to a patch question.
     Patched(bool),
+    /// A look found nothing.
+    Nothing,
 }
 
 impl From<Result<Payload, Failure>> for Outcome {
@@ -166,7 +171,7 @@ pub(super) enum Phase {
     Waiting { turn: u64 },
     /// Its value is there to be taken in this poll.
     Granted { turn: u64 },
-    /// A run of the current poll: its turn is not known yet.
+    /// A run or a look of the current poll: its turn is not known yet.
     Called,
     /// A run that is to be executed or looked up, in this turn.
     Requested { turn: u64 },
@@ -271,6 +276,14 @@ impl Operations {
         }
         self.give_memory_back();
         Some(operation)
+    }
+
+    /// Its command is at this index of the block.
+    pub(super) fn emitted(&mut self, key: OpKey, block_index: usize) {
+        if let Some(operation) = self.get_mut(key) {
+            debug_assert_eq!(operation.phase, Phase::Called);
+            operation.phase = Phase::Emitted { block_index };
+        }
     }
 
     /// Its command got its position.

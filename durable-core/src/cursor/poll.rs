@@ -37,6 +37,7 @@ impl Cursor {
             Command::External { name } => OperationKind::External(Box::new(name.clone())),
             Command::Patch { .. } => OperationKind::Patch,
             Command::Run { name } => return self.call_run(name.clone()),
+            Command::TryExternal { name } => return self.look_for(name.clone()),
         };
         self.open_with(kind, command.into_event(self.execution_id))
     }

@@ -26,6 +26,16 @@ impl<K: Ord, V> SmallMap<K, V> {
     /// So many entries are few.
     const FEW: usize = 8;
 
+    pub(super) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        match self {
+            Self::Few(entries) => Some(&entries[index_of(entries, key).ok()?].1),
+            Self::Many(entries) => entries.get(key),
+        }
+    }
+
     pub(super) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,

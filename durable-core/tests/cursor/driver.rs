@@ -130,6 +130,11 @@ impl Driver {
         self.cursor.open(Command::External { name: name.into() })
     }
 
+    pub(crate) fn look(&mut self, name: &str) -> OpKey {
+        let name = name.into();
+        self.cursor.open(Command::TryExternal { name })
+    }
+
     pub(crate) fn child(&mut self, name: &str, instance: Option<&str>, input: &str) -> OpKey {
         self.cursor.open(Command::SubOrchestration {
             name: name.into(),

@@ -24,6 +24,7 @@ mod grants;
 mod hostile;
 mod ids;
 mod ledger;
+mod looks;
 mod matrix;
 mod memory;
 mod misuse;

@@ -54,6 +54,7 @@ enum What {
     Activity,
     Timer,
     External(usize),
+    Look(usize),
     Child,
     ChildWithId,
     Run,
@@ -67,6 +68,7 @@ pub(crate) fn any_program(alike: bool) -> impl Strategy<Value = Program> {
         4 => Just(What::Activity),
         2 => Just(What::Timer),
         3 => (0_usize..3).prop_map(What::External),
+        3 => (0_usize..3).prop_map(What::Look),
         1 => Just(What::Child),
         1 => Just(What::ChildWithId),
         3 => Just(What::Run),
@@ -253,7 +255,9 @@ impl<'a> Machine<'a> {
         let mut opened: Vec<What> = Vec::new();
         for (index, action) in script.actions.iter().enumerate() {
             let label = Label(self.polls, index);
-            if let Action::Open(what @ (What::External(_) | What::Patch(_))) = action {
+            if let Action::Open(what @ (What::External(_) | What::Look(_) | What::Patch(_))) =
+                action
+            {
                 if !self.program.alike && opened.contains(what) {
                     continue;
                 }
@@ -351,6 +355,9 @@ impl<'a> Machine<'a> {
                 fire_at_ms: (2_000 + 10 * label.0 + label.1) as u64,
             },
             What::External(n) => Command::External {
+                name: channel(n).into(),
+            },
+            What::Look(n) => Command::TryExternal {
                 name: channel(n).into(),
             },
             What::Child | What::ChildWithId => Command::SubOrchestration {

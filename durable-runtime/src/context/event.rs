@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use durable_core::{Command, Failure, InstanceId, OneWayCommand};
+use durable_core::{Command, Failure, InstanceId, OneWayCommand, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -61,6 +61,50 @@ impl OrchestrationContext {
         }
     }
 
+    /// Takes an event of this name that is there, and does not wait for one.
+    ///
+    /// It resolves at once, to `None` if every event that came so far was read. Code of the
+    /// same poll that waits for an event of this name gets it first. A look in vain adds
+    /// nothing to the history.
+    ///
+    /// What is there changes only while the code waits for something: a loop that does nothing
+    /// but look is stopped. Between two looks, wait for something, such as
+    /// [`sleep`](Self::sleep); to wait for the event itself, use
+    /// [`external_event`](Self::external_event).
+    ///
+    /// ```
+    /// # use durable_runtime::{Activity, EventName, Failure, OrchestrationContext};
+    /// # const LINE: EventName<String> = EventName::new("line");
+    /// # const PRINT: Activity<Vec<String>, ()> = Activity::new("print");
+    /// /// Waits for the first line, and prints it with all others that have come.
+    /// async fn printer(ctx: OrchestrationContext) -> Result<(), Failure> {
+    ///     let mut page = vec![ctx.external_event(LINE).await?];
+    ///     while let Some(line) = ctx.try_external_event(LINE).await? {
+    ///         page.push(line);
+    ///     }
+    ///     ctx.activity(PRINT, &page).await
+    /// }
+    /// # let _ = printer;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The future gives a failure of kind `InvalidPayload` for an event that is no `T`; the
+    /// event is read then, too.
+    #[track_caller]
+    pub fn try_external_event<T>(&self, event: impl EventRef<T>) -> TryExternalEvent<T> {
+        let name = event.into_name();
+        let subject = PayloadSubject::new("event", name.clone());
+        let command = self
+            .subject("event", name)
+            .map(|subject| Command::TryExternal { name: subject.name });
+        TryExternalEvent {
+            operation: DurableOperation::lazy(&self.shared, command),
+            subject,
+            data: PhantomData,
+        }
+    }
+
     /// Raises an event for another instance. If there is none, or it has ended, the event is
     /// dropped and the sender is not told: where that matters, have the receiver answer.
     ///
@@ -110,5 +154,28 @@ impl<T: DeserializeOwned> Future for ExternalEvent<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         this.operation.poll_value(&this.subject, cx)
+    }
+}
+
+/// An event that is taken if it is there.
+#[derive(Debug)]
+#[must_use = "the event is looked for when the future is first polled"]
+pub struct TryExternalEvent<T> {
+    operation: DurableOperation,
+    subject: PayloadSubject,
+    data: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> Future for TryExternalEvent<T> {
+    type Output = Result<Option<T>, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.operation
+            .poll_outcome(cx)
+            .map(|outcome| match outcome {
+                Outcome::Nothing => Ok(None),
+                outcome => this.operation.value(&this.subject, outcome).map(Some),
+            })
     }
 }

@@ -100,8 +100,8 @@ impl fmt::Display for ExecutionFault {
             ),
             Self::Restless { after } => write!(
                 f,
-                "after event {after} the orchestration wakes itself again and again and does \
-                 nothing: await what it waits for"
+                "after event {after} the orchestration wakes itself again and again, or looks for \
+                 events that are not there, and does nothing else: await what it waits for"
             ),
             Self::Misuse { misuse, after } => {
                 write!(f, "after event {after} {}", misuse.explanation())

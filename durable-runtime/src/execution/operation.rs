@@ -131,9 +131,10 @@ impl DurableOperation {
                 (state.cursor.poll(key), scheduled_by)
             }
         };
-        let waker = if let OpPoll::Ready(_) = polled {
+        let waker = if let OpPoll::Ready(outcome) = &polled {
             self.stage = OperationStage::Done { scheduled_by };
-            state.taken += 1;
+            // A look in vain is no progress.
+            state.taken += u64::from(*outcome != Outcome::Nothing);
             state.futures.remove(slot)
         } else {
             state.futures.keep_waker(slot, cx.waker())

@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use durable_core::Event;
 use durable_runtime::{
-    ClientError, EventName, Failure, FailureKind, Orchestration, OrchestrationContext, Registry,
+    ClientError, EventName, Failure, FailureKind, InstanceRecord, InstanceStatus, Orchestration,
+    OrchestrationContext, Registry, StatusKind,
 };
 
 use crate::world::{World, settle, stop};
 
 const NUMBER: EventName<u32> = EventName::new("number");
 const COLLECT: Orchestration<u32, Vec<u32>> = Orchestration::new("collect");
+const LOOK: Orchestration<u32, Vec<Option<u32>>> = Orchestration::new("look");
+const STARE: Orchestration<(), u32> = Orchestration::new("stare");
 const SEND: Orchestration<(String, Vec<u32>), ()> = Orchestration::new("send");
 
 /// Sleeps a second, then reads so many numbers.
@@ -33,9 +36,30 @@ async fn send(
     Ok(())
 }
 
+/// Sleeps a second before each look: so many looks.
+async fn look(ctx: OrchestrationContext, count: u32) -> Result<Vec<Option<u32>>, Failure> {
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        ctx.sleep(Duration::from_secs(1)).await?;
+        seen.push(ctx.try_external_event(NUMBER).await?);
+    }
+    Ok(seen)
+}
+
+/// Does nothing but look.
+async fn stare(ctx: OrchestrationContext, (): ()) -> Result<u32, Failure> {
+    loop {
+        if let Some(number) = ctx.try_external_event(NUMBER).await? {
+            return Ok(number);
+        }
+    }
+}
+
 fn registry() -> Registry {
     Registry::builder()
         .orchestration(COLLECT, collect)
+        .orchestration(LOOK, look)
+        .orchestration(STARE, stare)
         .orchestration(SEND, send)
         .build()
         .unwrap()
@@ -319,4 +343,71 @@ async fn an_event_that_does_not_decode_fails_one_await_and_the_next_one_gets_the
     );
     stop(second).await;
     world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_takes_what_is_there_and_waits_for_nothing() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(LOOK, "l-1", &4).await.unwrap();
+    for number in [3, 1] {
+        instance.raise(NUMBER, &number).await.unwrap();
+    }
+    assert_eq!(
+        instance.wait().await.unwrap(),
+        [Some(3), Some(1), None, None]
+    );
+    stop(node).await;
+    assert_eq!(
+        world.kinds("l-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "TimerCreated",
+            "ExternalEvent",
+            "ExternalEvent",
+            "TimerFired",
+            "ExternalSubscribed",
+            "TimerCreated",
+            "TimerFired",
+            "ExternalSubscribed",
+            "TimerCreated",
+            "TimerFired",
+            "TimerCreated",
+            "TimerFired",
+            "OrchestrationCompleted",
+        ]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_is_no_value_of_the_type_is_read_by_a_look() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(LOOK, "l-1", &1).await.unwrap();
+    instance.raise("number", &"many").await.unwrap();
+    let error = instance.wait().await.unwrap_err().to_string();
+    assert!(error.contains("event `number`"), "{error}");
+    stop(node).await;
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn code_that_does_nothing_but_look_is_stopped() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(STARE, "s-1", &()).await.unwrap();
+    let is_suspended = |record: &InstanceRecord| record.status.kind() == StatusKind::Suspended;
+    let record = instance.wait_until(is_suspended).await.unwrap();
+    let InstanceStatus::Suspended { failure } = record.status else {
+        panic!("not suspended");
+    };
+    assert_eq!(failure.kind, FailureKind::DeterminismViolation);
+    assert_eq!(
+        failure.message,
+        "after event 1 the orchestration wakes itself again and again, or looks for events that \
+         are not there, and does nothing else: await what it waits for"
+    );
+    instance.terminate("enough").await.unwrap();
+    stop(node).await;
 }

@@ -22,6 +22,8 @@ pub(crate) const ATTRIBUTES: Orchestration<u64, u64> = Orchestration::new("attri
 pub(crate) const AMOUNT: Attribute<i64> = Attribute::new("amount");
 pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("messages");
 const LISTENER: Orchestration<u64, u64> = Orchestration::new("listener");
+pub(crate) const MAILBOX: Orchestration<u64, Vec<String>> = Orchestration::new("mailbox");
+pub(crate) const LETTER: EventName<String> = EventName::new("letter");
 pub(crate) const PATCHED: Orchestration<u64, u64> = Orchestration::new("patched");
 pub(crate) const VERSIONS: Orchestration<u64, String> = Orchestration::new("versions");
 pub(crate) const DECISION: EventName<bool> = EventName::new("decision");
@@ -179,6 +181,18 @@ async fn version_two(ctx: OrchestrationContext, number: u64) -> Result<String, F
     Ok("two".into())
 }
 
+/// Empties its mailbox every hour, whether or not there is something in it.
+async fn mailbox(ctx: OrchestrationContext, hours: u64) -> Result<Vec<String>, Failure> {
+    let mut letters = Vec::new();
+    for _ in 0..hours {
+        ctx.sleep(Duration::from_secs(3_600)).await?;
+        while let Some(letter) = ctx.try_external_event(LETTER).await? {
+            letters.push(letter);
+        }
+    }
+    Ok(letters)
+}
+
 async fn square(_: ActivityContext, number: u64) -> Result<u64, Failure> {
     tokio::time::sleep(Duration::from_millis(100 / (number + 1))).await;
     Ok(number * number)
@@ -205,6 +219,7 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(ATTRIBUTES, attributes)
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
+        .orchestration(MAILBOX, mailbox)
         .orchestration(VERSIONS.at("1.0.0"), version_one)
         .orchestration(VERSIONS.at("2.0.0"), version_two)
         .activity(GREET, |_: ActivityContext, name: String| async move {

@@ -181,6 +181,19 @@ pub(crate) const RECORDINGS: &[Recording] = &[
             messages.wait().await.unwrap();
         })
     }),
+    Recording::of("mailbox", |client| {
+        Box::pin(async move {
+            let mailbox = client
+                .start(examples::MAILBOX, "mailbox", &2)
+                .await
+                .unwrap();
+            for letter in ["bill", "love"] {
+                let sent = mailbox.raise_with_id(letter, examples::LETTER, &letter.into());
+                sent.await.unwrap();
+            }
+            assert_eq!(mailbox.wait().await.unwrap(), ["bill", "love"]);
+        })
+    }),
     Recording::of("patched-new", |client| {
         Box::pin(async move {
             let patched = client

@@ -103,6 +103,7 @@ impl Machine {
                     late = self.sleep(id, *patience_ms) => word(late.map(|()| "late")),
                 }
             }
+            What::Take { name } => self.take(name).await,
             What::Promise {
                 resolves,
                 patience_ms,
@@ -223,6 +224,16 @@ impl Machine {
     async fn sleep(&self, id: u32, delay_ms: u64) -> Result<(), Failure> {
         let duration = Duration::from_millis(delay_ms * 100 + u64::from(id));
         self.ctx.sleep(duration).await
+    }
+
+    async fn take(&self, name: &str) -> String {
+        let mut taken = Vec::new();
+        loop {
+            match self.ctx.try_external_event::<u64>(name).await.transpose() {
+                Some(event) => taken.push(word(event)),
+                None => return taken.join("+"),
+            }
+        }
     }
 
     async fn promise(&self, id: u32, resolves: bool, patience_ms: u64) -> String {

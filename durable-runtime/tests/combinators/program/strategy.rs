@@ -39,6 +39,7 @@ fn simple() -> BoxedStrategy<Node> {
         4 => (delays(), any::<bool>()).prop_map(|(delay_ms, fails)| What::Work { delay_ms, fails }),
         2 => delays().prop_map(|delay_ms| What::Sleep { delay_ms }),
         2 => (names(), delays()).prop_map(|(name, patience_ms)| What::Event { name, patience_ms }),
+        2 => names().prop_map(|name| What::Take { name }),
         1 => (any::<bool>(), delays())
             .prop_map(|(resolves, patience_ms)| What::Promise { resolves, patience_ms }),
         2 => (option::of(delays()), any::<bool>())
