@@ -5,7 +5,7 @@
 //! open until its value comes or the execution ends, and is marked as uncertain once
 //! something else has happened since.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use durable_core::{
     CommandId, CommandKind, CommandNumbering, Event, EventId, FailureKind, History, HistoryEntry,
@@ -101,6 +101,8 @@ struct Walk<'a> {
     by_event: BTreeMap<EventId, usize>,
     /// Subscriptions that wait, by the name of the event.
     waiting: BTreeMap<Name, VecDeque<usize>>,
+    /// Names of which a stream takes what no other future takes: it stays open.
+    streams: BTreeSet<Name>,
     /// Events that came before the code listened, by name.
     unread: BTreeMap<Name, VecDeque<EventId>>,
 }
@@ -113,6 +115,7 @@ impl<'a> Walk<'a> {
             operations: Vec::new(),
             by_event: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            streams: BTreeSet::new(),
             unread: BTreeMap::new(),
         }
     }
@@ -136,6 +139,10 @@ impl<'a> Walk<'a> {
                 }
             }
             Event::ExternalSubscribed { name, .. } => self.listen(entry, name),
+            Event::ExternalEventsSubscribed { name, .. } => {
+                self.unread.remove(name);
+                self.streams.insert(name.clone());
+            }
             Event::ExternalEvent { name, .. } => self.tell(entry, name),
             _ => {}
         }
@@ -154,9 +161,9 @@ impl<'a> Walk<'a> {
 
     fn begun(&self, entry: &HistoryEntry, command: CommandId) -> Option<Operation> {
         let (name, due_at_ms, target) = match &entry.event {
-            Event::ActivityScheduled { name, .. } | Event::ExternalSubscribed { name, .. } => {
-                (Some(name.clone()), None, None)
-            }
+            Event::ActivityScheduled { name, .. }
+            | Event::ExternalSubscribed { name, .. }
+            | Event::ExternalEventsSubscribed { name, .. } => (Some(name.clone()), None, None),
             Event::TimerCreated { fire_at_ms, .. } => (None, Some(*fire_at_ms), None),
             Event::SubOrchestrationScheduled { name, instance, .. } => {
                 (Some(name.clone()), None, Some(instance.to_string()))
@@ -225,6 +232,7 @@ impl<'a> Walk<'a> {
     fn tell(&mut self, entry: &HistoryEntry, name: &Name) {
         match self.waiting.get_mut(name).and_then(VecDeque::pop_front) {
             Some(index) => self.end(index, entry, OperationOutcome::Succeeded),
+            None if self.streams.contains(name) => {}
             None => self.keep(name.clone(), entry.event_id()),
         }
     }

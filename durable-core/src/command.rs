@@ -40,6 +40,12 @@ pub enum Command {
         /// The name to look for.
         name: Name,
     },
+    /// Listen for all external events of a name, one after the other. Each of them is an
+    /// [item](crate::OpPoll::Item) of the operation, which ends when it is closed.
+    ExternalEvents {
+        /// The name to listen for.
+        name: Name,
+    },
     /// Start a sub-orchestration and wait for it.
     SubOrchestration {
         /// The orchestration.
@@ -198,6 +204,7 @@ impl Command {
                 execution_id,
             },
             Self::External { name } => Event::ExternalSubscribed { event_id, name },
+            Self::ExternalEvents { name } => Event::ExternalEventsSubscribed { event_id, name },
             Self::SubOrchestration {
                 name,
                 version,

@@ -73,6 +73,7 @@ fn the_texts_of_each_kind_are_visited_in_the_order_of_its_fields() {
         "TimerFired ",
         "TimerCancelled ",
         "ExternalSubscribed ",
+        "ExternalEventsSubscribed ",
         "SubOrchestrationCancelRequested ",
         "StateCleared ",
         "PromiseCreated ",

@@ -60,6 +60,8 @@ struct Seldom {
     terminal: Option<Event>,
     /// Runs that were called.
     runs: Vec<(Name, OpKey)>,
+    /// Readers that asked for their next event.
+    asking: Vec<OpKey>,
     /// Looks for external events.
     looks: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
@@ -72,6 +74,7 @@ impl Seldom {
         self.cancellations.is_empty()
             && self.terminal.is_none()
             && self.runs.is_empty()
+            && self.asking.is_empty()
             && self.looks.is_empty()
             && self.returned.is_empty()
     }
@@ -155,6 +158,11 @@ impl Block {
         self.seldom().runs.push((name, key));
     }
 
+    /// Adds a reader that asked for its next event.
+    pub(super) fn ask(&mut self, key: OpKey) {
+        self.seldom().asking.push(key);
+    }
+
     /// Adds a look for an external event of this name; it is no output before it is
     /// answered.
     pub(super) fn look(&mut self, name: Name, key: OpKey) {
@@ -183,6 +191,12 @@ impl Block {
     pub(super) fn take_runs(&mut self) -> Vec<(Name, OpKey)> {
         let seldom = self.seldom.as_mut();
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.runs))
+    }
+
+    /// Takes the readers that asked for their next event.
+    pub(super) fn take_asking(&mut self) -> Vec<OpKey> {
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.asking))
     }
 
     /// Takes the looks, in creation order.

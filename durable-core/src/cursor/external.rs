@@ -29,7 +29,7 @@ pub(super) struct Externals {
 #[derive(Debug, Default)]
 struct Channel {
     unread: BTreeMap<u64, UnreadEvent>,
-    /// Ascending: a later subscription has a later event.
+    /// In the order in which they asked.
     waiting: VecDeque<EventId>,
 }
 
@@ -61,22 +61,18 @@ impl Externals {
             self.forget_if_empty(name);
             return Some(ArrivedEvent { place, event });
         }
-        debug_assert!(
-            channel
-                .waiting
-                .back()
-                .is_none_or(|last| *last < subscription)
-        );
+        debug_assert!(!channel.waiting.contains(&subscription));
         channel.waiting.push_back(subscription);
         None
     }
 
     /// Forgets a subscription that waits.
     pub(super) fn unsubscribe(&mut self, name: &Name, subscription: EventId) {
-        if let Some(channel) = self.channels.get_mut(name)
-            && let Ok(place) = channel.waiting.binary_search(&subscription)
-        {
-            channel.waiting.remove(place);
+        if let Some(channel) = self.channels.get_mut(name) {
+            let mut waiting = channel.waiting.iter();
+            if let Some(place) = waiting.position(|other| *other == subscription) {
+                channel.waiting.remove(place);
+            }
         }
         self.forget_if_empty(name);
     }

@@ -43,6 +43,7 @@ impl Cursor {
             return Ok(());
         }
         self.return_events();
+        self.queue_readers();
         self.request_runs();
         self.answer_looks();
         let found = self.block.take_found();
@@ -141,7 +142,8 @@ impl Cursor {
             self.operations.opened(key, event_id);
         }
         match event {
-            Event::ExternalSubscribed { name, .. } => self.subscribed(name, event_id),
+            Event::ExternalSubscribed { name, .. }
+            | Event::ExternalEventsSubscribed { name, .. } => self.subscribed(name, event_id),
             Event::PromiseCreated { number, .. } => {
                 if self.operations.open_at(event_id).is_some() {
                     self.promises.insert(*number, event_id);
@@ -203,7 +205,7 @@ impl Cursor {
         command_id
     }
 
-    fn subscribed(&mut self, name: &Name, subscription: EventId) {
+    pub(super) fn subscribed(&mut self, name: &Name, subscription: EventId) {
         if let Some(event) = self.externals.subscribe(name, subscription) {
             self.arrive_at(subscription, event);
         }

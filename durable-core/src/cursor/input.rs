@@ -330,6 +330,7 @@ impl Cursor {
             let failure = Box::new(Failure::cancelled(reason));
             self.operations.arrived(key, Outcome::Failed(failure));
         }
+        self.operations.close_readers();
     }
 
     pub(super) fn went_over(&mut self, event_id: EventId, recorded_at_ms: u64) {

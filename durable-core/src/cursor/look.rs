@@ -50,9 +50,13 @@ impl Cursor {
     fn left_unread(&self, wanted: &Name) -> usize {
         let (found, _) = self.block.not_found();
         let emitted = self.tape.outputs().take(found).chain(self.block.commands());
-        let subscriptions = emitted.filter(
-            |event| matches!(event, Event::ExternalSubscribed { name, .. } if name == wanted),
-        );
+        let subscriptions = emitted.filter(|event| {
+            matches!(
+                event,
+                Event::ExternalSubscribed { name, .. }
+                | Event::ExternalEventsSubscribed { name, .. } if name == wanted
+            )
+        });
         let unread = self.externals.unread_of(wanted);
         unread.saturating_sub(subscriptions.count())
     }

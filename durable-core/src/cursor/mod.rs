@@ -21,6 +21,7 @@ mod match_block;
 mod open;
 mod operation;
 mod poll;
+mod reader;
 mod ready;
 mod run;
 mod set_value;

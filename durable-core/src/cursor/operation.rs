@@ -22,6 +22,7 @@ use slab::Slab;
 
 use super::external::ArrivedEvent;
 use super::open::OpenTable;
+use super::reader::Reader;
 use super::ready::Ready;
 use crate::event::{EndedOperation, Event, EventKind};
 use crate::failure::Failure;
@@ -96,6 +97,8 @@ pub(super) enum OperationKind {
     /// A subscription with the event that arrived for it. If the future is dropped
     /// before it takes the value, the event goes back.
     ExternalArrived(Box<ArrivedEvent>),
+    /// A subscription to all events of a name.
+    Reader(Box<Reader>),
     /// A promise with this number.
     Promise(u64),
     /// A recorded side effect of this name.
@@ -113,6 +116,7 @@ impl OperationKind {
             Self::Timer => Some(EventKind::TimerCreated),
             Self::SubOrchestration(_) => Some(EventKind::SubOrchestrationScheduled),
             Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
+            Self::Reader(_) => Some(EventKind::ExternalEventsSubscribed),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
             Self::Run(_) | Self::Patch => None,
         }
@@ -137,6 +141,7 @@ impl OperationKind {
             }),
             Self::External(_)
             | Self::ExternalArrived(_)
+            | Self::Reader(_)
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => None,
@@ -153,6 +158,7 @@ impl OperationKind {
             | Self::SubOrchestration(None)
             | Self::External(_)
             | Self::ExternalArrived(_)
+            | Self::Reader(_)
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => EndedOperation::Plain,
@@ -196,6 +202,22 @@ pub(super) struct Operation {
 }
 
 impl Operation {
+    /// Whether it stands in the table of open operations: a reader from the record of its
+    /// subscription to its end, any other until its value arrived.
+    fn is_listed(&self) -> bool {
+        match self.phase {
+            Phase::Open { .. } => true,
+            Phase::Waiting { .. } | Phase::Granted { .. } => {
+                matches!(self.kind, OperationKind::Reader(_))
+            }
+            Phase::Emitted { .. }
+            | Phase::Called
+            | Phase::Requested { .. }
+            | Phase::Permitted { .. }
+            | Phase::Running => false,
+        }
+    }
+
     /// Whether it stands among those that could go on and ask to.
     fn is_ready(&self) -> bool {
         self.asks && matches!(self.phase, Phase::Waiting { .. } | Phase::Requested { .. })
@@ -271,8 +293,8 @@ impl Operations {
         self.get(key)?;
         let operation = self.slots.remove(key.slot);
         self.ready_len -= usize::from(operation.is_ready());
-        if let Phase::Open { event_id } = operation.phase {
-            self.open.remove(event_id);
+        if operation.is_listed() {
+            self.open.remove(operation.scheduled_by);
         }
         self.give_memory_back();
         Some(operation)
@@ -340,12 +362,14 @@ impl Operations {
         let Some(operation) = self.get_mut(key) else {
             return;
         };
-        let before = core::mem::replace(&mut operation.phase, Phase::Waiting { turn });
+        let was_listed = operation.is_listed();
+        operation.phase = Phase::Waiting { turn };
         operation.value = Some(value);
+        let (is_listed, event_id) = (operation.is_listed(), operation.scheduled_by);
         if operation.asks {
             self.queue(turn, key);
         }
-        if let Phase::Open { event_id } = before {
+        if was_listed && !is_listed {
             self.open.remove(event_id);
         }
     }
@@ -354,23 +378,53 @@ impl Operations {
     /// future takes it.
     pub(super) fn arrived_event(&mut self, key: OpKey, event: ArrivedEvent) {
         let value = Outcome::Value(event.event.data.clone());
-        if let Some(operation) = self.get_mut(key) {
-            operation.kind = OperationKind::ExternalArrived(Box::new(event));
-            self.arrived(key, value);
-        }
-    }
-
-    /// Its future was polled and found no value.
-    pub(super) fn asked(&mut self, key: OpKey) {
         let Some(operation) = self.get_mut(key) else {
             return;
         };
+        match &mut operation.kind {
+            OperationKind::Reader(reader) => reader.hold(event),
+            _ => operation.kind = OperationKind::ExternalArrived(Box::new(event)),
+        }
+        self.arrived(key, value);
+    }
+
+    /// Its future was polled and found no value. Whether it is a reader that asks for its
+    /// next event from now on.
+    pub(super) fn asked(&mut self, key: OpKey) -> bool {
+        let Some(operation) = self.get_mut(key) else {
+            return false;
+        };
         if core::mem::replace(&mut operation.asks, true) {
-            return;
+            return false;
         }
-        if let Phase::Waiting { turn } | Phase::Requested { turn } = operation.phase {
-            self.queue(turn, key);
+        let is_reader = matches!(operation.kind, OperationKind::Reader(_));
+        match operation.phase {
+            Phase::Waiting { turn } | Phase::Requested { turn } => {
+                self.queue(turn, key);
+                false
+            }
+            Phase::Open { .. } => is_reader,
+            Phase::Emitted { .. }
+            | Phase::Granted { .. }
+            | Phase::Called
+            | Phase::Permitted { .. }
+            | Phase::Running => false,
         }
+    }
+
+    /// A reader gave an event: it is open again, and asks for nothing.
+    pub(super) fn goes_on(&mut self, key: OpKey) {
+        if let Some(operation) = self.get_mut(key) {
+            operation.value = None;
+            operation.asks = false;
+            operation.phase = Phase::Open {
+                event_id: operation.scheduled_by,
+            };
+        }
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Operation> {
+        self.slots.iter_mut().map(|(_, operation)| operation)
     }
 
     /// Whether any operation could go on and asks to.
@@ -417,6 +471,7 @@ impl Operations {
             .iter()
             .filter_map(|(_, operation)| match &operation.kind {
                 OperationKind::ExternalArrived(event) => Some(&**event),
+                OperationKind::Reader(reader) => reader.held(),
                 _ => None,
             })
     }

@@ -9,10 +9,11 @@ use alloc::vec::Vec;
 use super::Cursor;
 use super::block::Output;
 use super::operation::{OpKey, OperationKind, Outcome, Phase};
+use super::reader::Reader;
 use crate::command::{Command, Ending, OneWayCommand};
 use crate::event::{Event, EventKind};
 use crate::id::{EventId, PromiseToken};
-use crate::text::Name;
+use crate::text::{Name, Payload};
 
 /// What polling an operation gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub enum OpPoll {
     Pending,
     /// Its value. The operation is gone.
     Ready(Outcome),
+    /// The next of its values. The operation stays, and asks for the next one when it is
+    /// polled again.
+    Item(Payload),
     /// A run may be executed: execute it now, or poll it on, and report its
     /// result with [`Cursor::complete_run`].
     Execute,
@@ -35,6 +39,9 @@ impl Cursor {
             Command::Timer { .. } => OperationKind::Timer,
             Command::SubOrchestration { .. } => OperationKind::SubOrchestration(None),
             Command::External { name } => OperationKind::External(Box::new(name.clone())),
+            Command::ExternalEvents { name } => {
+                OperationKind::Reader(Box::new(Reader::new(name.clone())))
+            }
             Command::Patch { .. } => OperationKind::Patch,
             Command::Run { name } => return self.call_run(name.clone()),
             Command::TryExternal { name } => return self.look_for(name.clone()),
@@ -117,15 +124,20 @@ impl Cursor {
         match operation.phase {
             Phase::Running => OpPoll::Execute,
             Phase::Permitted { .. } => self.begin_run(key),
-            Phase::Granted { .. } => self.take(key),
+            Phase::Granted { .. } => match operation.kind {
+                OperationKind::Reader(_) => self.take_item(key),
+                _ => self.take(key),
+            },
             _ => {
-                self.operations.asked(key);
+                if self.operations.asked(key) {
+                    self.block.ask(key);
+                }
                 OpPoll::Pending
             }
         }
     }
 
-    fn take(&mut self, key: OpKey) -> OpPoll {
+    pub(super) fn take(&mut self, key: OpKey) -> OpPoll {
         self.granted = None;
         self.operations
             .remove(key)
@@ -151,8 +163,20 @@ impl Cursor {
             Phase::Open { event_id } => self.close_open(&operation.kind, event_id),
             _ => {}
         }
-        if let OperationKind::ExternalArrived(event) = operation.kind {
-            self.block.give_back(*event);
+        match operation.kind {
+            OperationKind::ExternalArrived(event) => self.block.give_back(*event),
+            OperationKind::Reader(reader) => {
+                if let Some(event) = reader.into_held() {
+                    self.block.give_back(event);
+                }
+            }
+            OperationKind::Activity(_)
+            | OperationKind::Timer
+            | OperationKind::SubOrchestration(_)
+            | OperationKind::External(_)
+            | OperationKind::Promise(_)
+            | OperationKind::Run(_)
+            | OperationKind::Patch => {}
         }
     }
 
@@ -174,6 +198,7 @@ impl Cursor {
     pub(super) fn close_open(&mut self, operation: &OperationKind, event_id: EventId) {
         match operation {
             OperationKind::External(name) => self.externals.unsubscribe(name, event_id),
+            OperationKind::Reader(reader) => self.externals.unsubscribe(reader.name(), event_id),
             OperationKind::Promise(number) => {
                 self.promises.remove(number);
             }

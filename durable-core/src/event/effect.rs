@@ -229,6 +229,7 @@ impl Event {
             Self::OrchestrationTerminated { failure, .. } => Effect::Terminate { failure },
             Self::TimerFired { .. }
             | Self::ExternalSubscribed { .. }
+            | Self::ExternalEventsSubscribed { .. }
             | Self::ExternalEvent { .. }
             | Self::SubOrchestrationCompleted { .. }
             | Self::SubOrchestrationFailed { .. }

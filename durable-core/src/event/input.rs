@@ -77,6 +77,7 @@ impl Event {
             | Self::TimerCreated { .. }
             | Self::TimerCancelled { .. }
             | Self::ExternalSubscribed { .. }
+            | Self::ExternalEventsSubscribed { .. }
             | Self::SubOrchestrationScheduled { .. }
             | Self::SubOrchestrationCancelRequested { .. }
             | Self::OrchestrationChained { .. }

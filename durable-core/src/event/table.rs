@@ -273,6 +273,12 @@ macro_rules! __event_table {
                 /// The attribute.
                 name: Name as role::ATTRIBUTE,
             }
+
+            /// The code listens for all external events of a name, one after the other.
+            50 Output(External) ExternalEventsSubscribed {
+                /// The name of the events.
+                name: Name as role::name("event"),
+            }
         }
     };
 }

@@ -135,6 +135,11 @@ impl Driver {
         self.cursor.open(Command::TryExternal { name })
     }
 
+    pub(crate) fn reader(&mut self, name: &str) -> OpKey {
+        let name = name.into();
+        self.cursor.open(Command::ExternalEvents { name })
+    }
+
     pub(crate) fn child(&mut self, name: &str, instance: Option<&str>, input: &str) -> OpKey {
         self.cursor.open(Command::SubOrchestration {
             name: name.into(),
@@ -240,6 +245,13 @@ impl Driver {
         self.is_granted(operation, false);
         let expected = polled(&OpPoll::Ready(outcome));
         assert_eq!(polled(&self.cursor.poll(operation)), expected);
+    }
+
+    /// This reader, and no other operation, is granted; it gives this and stays.
+    pub(crate) fn reads(&mut self, reader: OpKey, item: &str) {
+        self.is_granted(reader, false);
+        let expected = polled(&OpPoll::Item(item.into()));
+        assert_eq!(polled(&self.cursor.poll(reader)), expected);
     }
 
     /// This run is granted; it is executed and returns this, or takes it from the

@@ -100,6 +100,13 @@ pub(crate) fn subscribed(name: &str) -> Event {
     }
 }
 
+pub(crate) fn listens(name: &str) -> Event {
+    Event::ExternalEventsSubscribed {
+        event_id: EventId::UNASSIGNED,
+        name: name.into(),
+    }
+}
+
 pub(crate) fn raised(name: &str, data: &str, message_id: &str) -> Event {
     Event::ExternalEvent {
         event_id: NONE,

@@ -32,6 +32,7 @@ mod pages;
 mod patches;
 mod promises;
 mod properties;
+mod readers;
 mod runs;
 mod sources;
 mod state;

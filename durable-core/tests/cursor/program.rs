@@ -9,7 +9,7 @@ use std::fmt;
 
 use durable_core::{
     ActivityOptions, Advance, Carried, Command, Cursor, CursorError, Ending, Event, ExecutionId,
-    Grant, HistoryEntry, OneWayCommand, OpKey, OpPoll, Outcome,
+    Grant, HistoryEntry, OneWayCommand, OpKey, OpPoll, Outcome, Payload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,6 +55,7 @@ enum What {
     Timer,
     External(usize),
     Look(usize),
+    Reader(usize),
     Child,
     ChildWithId,
     Run,
@@ -69,6 +70,7 @@ pub(crate) fn any_program(alike: bool) -> impl Strategy<Value = Program> {
         2 => Just(What::Timer),
         3 => (0_usize..3).prop_map(What::External),
         3 => (0_usize..3).prop_map(What::Look),
+        3 => (0_usize..3).prop_map(What::Reader),
         1 => Just(What::Child),
         1 => Just(What::ChildWithId),
         3 => Just(What::Run),
@@ -116,6 +118,7 @@ impl fmt::Display for Label {
 pub(crate) enum Seen {
     Granted(Label),
     Took(Label, Outcome),
+    Read(Label, Payload),
     Flushed {
         last_event_id: u64,
         open: usize,
@@ -255,8 +258,9 @@ impl<'a> Machine<'a> {
         let mut opened: Vec<What> = Vec::new();
         for (index, action) in script.actions.iter().enumerate() {
             let label = Label(self.polls, index);
-            if let Action::Open(what @ (What::External(_) | What::Look(_) | What::Patch(_))) =
-                action
+            if let Action::Open(
+                what @ (What::External(_) | What::Look(_) | What::Reader(_) | What::Patch(_)),
+            ) = action
             {
                 if !self.program.alike && opened.contains(what) {
                     continue;
@@ -307,6 +311,8 @@ impl<'a> Machine<'a> {
         let key = self.futures[&label];
         match self.cursor.poll(key) {
             OpPoll::Ready(outcome) => self.took(label, outcome),
+            // It stays, and asks for the next one only when it is polled again.
+            OpPoll::Item(item) => self.seen.push(Seen::Read(label, item)),
             OpPoll::Execute => {
                 assert!(executes);
                 self.execute(label, key);
@@ -358,6 +364,9 @@ impl<'a> Machine<'a> {
                 name: channel(n).into(),
             },
             What::Look(n) => Command::TryExternal {
+                name: channel(n).into(),
+            },
+            What::Reader(n) => Command::ExternalEvents {
                 name: channel(n).into(),
             },
             What::Child | What::ChildWithId => Command::SubOrchestration {

@@ -142,7 +142,9 @@ fn compared_fields(event: &Event) -> &'static [&'static str] {
         Event::SubOrchestrationScheduled { .. } | Event::OrchestrationChained { .. } => {
             &["name", "instance", "input"]
         }
-        Event::ExternalSubscribed { .. } | Event::OperationCompleted { .. } => &["name"],
+        Event::ExternalSubscribed { .. }
+        | Event::ExternalEventsSubscribed { .. }
+        | Event::OperationCompleted { .. } => &["name"],
         Event::StateSet { .. } | Event::StateCleared { .. } => &["key"],
         Event::PromiseCreated { .. } => &["name", "number"],
         Event::ExternalEventSent { .. } => &["target", "name"],

@@ -10,6 +10,7 @@ pub(crate) fn polled(poll: &OpPoll) -> String {
     match poll {
         OpPoll::Ready(Outcome::Value(value)) => format!("Ready(Value({}))", value.as_str()),
         OpPoll::Ready(Outcome::Failed(failure)) => format!("Ready(Failed({}))", json(failure)),
+        OpPoll::Item(item) => format!("Item({})", item.as_str()),
         other => format!("{other:?}"),
     }
 }

@@ -222,6 +222,13 @@ fn external_events() -> Vec<Sample> {
         ),
         sample(
             None,
+            Event::ExternalEventsSubscribed {
+                event_id: at(6),
+                name: "line ✓".into(),
+            },
+        ),
+        sample(
+            None,
             Event::ExternalEvent {
                 event_id: at(7),
                 name: "approval ✓".into(),

@@ -82,7 +82,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         match this.operation.poll(cx) {
-            OpPoll::Pending => Poll::Pending,
+            OpPoll::Pending | OpPoll::Item(_) => Poll::Pending,
             OpPoll::Ready(outcome) => Poll::Ready(this.operation.value(&this.subject, outcome)),
             OpPoll::Execute => this.execute(cx),
         }

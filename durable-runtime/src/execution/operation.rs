@@ -91,8 +91,29 @@ impl DurableOperation {
     pub(crate) fn poll_outcome(&mut self, cx: &Context<'_>) -> Poll<Outcome> {
         match self.poll(cx) {
             OpPoll::Ready(outcome) => Poll::Ready(outcome),
+            OpPoll::Pending | OpPoll::Execute | OpPoll::Item(_) => Poll::Pending,
+        }
+    }
+
+    /// Polls for the next of several values and decodes it; `None` after the last one.
+    pub(crate) fn poll_next<T: DeserializeOwned>(
+        &mut self,
+        subject: &PayloadSubject,
+        cx: &Context<'_>,
+    ) -> Poll<Option<Result<T, Failure>>> {
+        if self.is_done() {
+            return Poll::Ready(None);
+        }
+        match self.poll(cx) {
+            OpPoll::Item(item) => Poll::Ready(Some(self.value(subject, Outcome::Value(item)))),
+            OpPoll::Ready(outcome) => Poll::Ready(Some(self.value(subject, outcome))),
             OpPoll::Pending | OpPoll::Execute => Poll::Pending,
         }
+    }
+
+    /// Whether its outcome was taken.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.stage, OperationStage::Done { .. })
     }
 
     pub(crate) fn poll(&mut self, cx: &Context<'_>) -> OpPoll {
@@ -131,13 +152,18 @@ impl DurableOperation {
                 (state.cursor.poll(key), scheduled_by)
             }
         };
-        let waker = if let OpPoll::Ready(outcome) = &polled {
-            self.stage = OperationStage::Done { scheduled_by };
-            // A look in vain is no progress.
-            state.taken += u64::from(*outcome != Outcome::Nothing);
-            state.futures.remove(slot)
-        } else {
-            state.futures.keep_waker(slot, cx.waker())
+        let waker = match &polled {
+            OpPoll::Ready(outcome) => {
+                self.stage = OperationStage::Done { scheduled_by };
+                // A look in vain is no progress.
+                state.taken += u64::from(*outcome != Outcome::Nothing);
+                state.futures.remove(slot)
+            }
+            OpPoll::Item(_) => {
+                state.taken += 1;
+                None
+            }
+            OpPoll::Pending | OpPoll::Execute => state.futures.keep_waker(slot, cx.waker()),
         };
         drop(state);
         drop(waker);
@@ -175,11 +201,15 @@ impl DurableOperation {
         }
     }
 
-    /// The event that scheduled it, once its outcome was taken.
+    /// The event that scheduled it, once a value was taken.
     fn scheduled_by(&self) -> Option<EventId> {
         match self.stage {
             OperationStage::Done { scheduled_by } => scheduled_by,
-            _ => None,
+            OperationStage::Asked(slot) => {
+                let state = self.shared.lock();
+                state.cursor.scheduling_event(state.futures.key(slot)?)
+            }
+            OperationStage::Unpolled(..) | OperationStage::Refused(_) => None,
         }
     }
 }

@@ -13,6 +13,10 @@ use crate::world::{World, settle, stop};
 const NUMBER: EventName<u32> = EventName::new("number");
 const COLLECT: Orchestration<u32, Vec<u32>> = Orchestration::new("collect");
 const LOOK: Orchestration<u32, Vec<Option<u32>>> = Orchestration::new("look");
+/// Reads so many numbers from one stream, sleeps a second, and then looks for one more.
+const READ: Orchestration<u32, (Vec<u32>, Option<u32>)> = Orchestration::new("read");
+/// Reads until it is cancelled.
+const READ_ON: Orchestration<(), Vec<String>> = Orchestration::new("read-on");
 const STARE: Orchestration<(), u32> = Orchestration::new("stare");
 const SEND: Orchestration<(String, Vec<u32>), ()> = Orchestration::new("send");
 
@@ -46,6 +50,29 @@ async fn look(ctx: OrchestrationContext, count: u32) -> Result<Vec<Option<u32>>,
     Ok(seen)
 }
 
+async fn read(ctx: OrchestrationContext, count: u32) -> Result<(Vec<u32>, Option<u32>), Failure> {
+    let mut numbers = Vec::new();
+    let mut stream = ctx.external_events(NUMBER);
+    for _ in 0..count {
+        numbers.extend(stream.next().await.transpose()?);
+    }
+    drop(stream);
+    ctx.sleep(Duration::from_secs(1)).await?;
+    Ok((numbers, ctx.try_external_event(NUMBER).await?))
+}
+
+async fn read_on(ctx: OrchestrationContext, (): ()) -> Result<Vec<String>, Failure> {
+    let mut seen = Vec::new();
+    let mut numbers = ctx.external_events(NUMBER);
+    while let Some(number) = numbers.next().await {
+        seen.push(match number {
+            Ok(number) => number.to_string(),
+            Err(failure) => failure.kind.to_string(),
+        });
+    }
+    Ok(seen)
+}
+
 /// Does nothing but look.
 async fn stare(ctx: OrchestrationContext, (): ()) -> Result<u32, Failure> {
     loop {
@@ -60,6 +87,8 @@ fn registry() -> Registry {
         .orchestration(COLLECT, collect)
         .orchestration(LOOK, look)
         .orchestration(STARE, stare)
+        .orchestration(READ, read)
+        .orchestration(READ_ON, read_on)
         .orchestration(SEND, send)
         .build()
         .unwrap()
@@ -410,4 +439,52 @@ async fn code_that_does_nothing_but_look_is_stopped() {
     );
     instance.terminate("enough").await.unwrap();
     stop(node).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_subscribes_once_and_leaves_what_it_did_not_read() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(READ, "r-1", &3).await.unwrap();
+    settle().await;
+    for number in [3, 1, 2, 9] {
+        instance.raise(NUMBER, &number).await.unwrap();
+        settle().await;
+    }
+    assert_eq!(instance.wait().await.unwrap(), (vec![3, 1, 2], Some(9)));
+    stop(node).await;
+    assert_eq!(
+        world.kinds("r-1", 1).await,
+        [
+            "OrchestrationStarted",
+            "ExternalEventsSubscribed",
+            "ExternalEvent",
+            "ExternalEvent",
+            "ExternalEvent",
+            "TimerCreated",
+            "ExternalEvent",
+            "TimerFired",
+            "ExternalSubscribed",
+            "OrchestrationCompleted",
+        ]
+    );
+    world.assert_done();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_goes_on_after_what_does_not_decode_and_ends_when_it_is_cancelled() {
+    let world = World::new();
+    let node = world.node(&registry()).await;
+    let instance = node.client().start(READ_ON, "r-1", &()).await.unwrap();
+    instance.raise(NUMBER, &1).await.unwrap();
+    instance.raise("number", &"two").await.unwrap();
+    instance.raise(NUMBER, &3).await.unwrap();
+    settle().await;
+    instance.cancel("enough").await.unwrap();
+    assert_eq!(
+        instance.wait().await.unwrap(),
+        ["1", "invalid payload", "3", "cancelled"]
+    );
+    stop(node).await;
+    world.assert_done();
 }

@@ -50,6 +50,12 @@ impl HistoryBuilder {
         self.event(|event_id| Event::ExternalSubscribed { event_id, name })
     }
 
+    /// The code listens for all external events of a name.
+    pub fn listening(self, name: impl Into<Name>) -> Self {
+        let name = name.into();
+        self.event(|event_id| Event::ExternalEventsSubscribed { event_id, name })
+    }
+
     /// The code starts a child, under the id that is derived for it.
     pub fn child<T: Serialize + ?Sized>(self, name: impl Into<Name>, input: &T) -> Self {
         let (parent, event_id) = (&self.instance, self.next_event_id());

@@ -130,6 +130,10 @@ fn event(kind: EventKind, event_id: EventId) -> Option<Event> {
             event_id,
             name: "approval".into(),
         },
+        EventKind::ExternalEventsSubscribed => Event::ExternalEventsSubscribed {
+            event_id,
+            name: "approval".into(),
+        },
         EventKind::ExternalEvent => Event::ExternalEvent {
             event_id,
             name: "approval".into(),

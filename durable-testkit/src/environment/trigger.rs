@@ -191,6 +191,7 @@ fn own_name(event: &Event) -> Option<&Name> {
         | Event::SubOrchestrationScheduled { name, .. }
         | Event::OrchestrationChained { name, .. }
         | Event::ExternalSubscribed { name, .. }
+        | Event::ExternalEventsSubscribed { name, .. }
         | Event::ExternalEvent { name, .. }
         | Event::ExternalEventSent { name, .. }
         | Event::OperationCompleted { name, .. }

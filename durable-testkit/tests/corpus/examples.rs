@@ -24,6 +24,7 @@ pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("message
 const LISTENER: Orchestration<u64, u64> = Orchestration::new("listener");
 pub(crate) const MAILBOX: Orchestration<u64, Vec<String>> = Orchestration::new("mailbox");
 pub(crate) const LETTER: EventName<String> = EventName::new("letter");
+pub(crate) const TAPE: Orchestration<u64, Vec<String>> = Orchestration::new("tape");
 pub(crate) const PATCHED: Orchestration<u64, u64> = Orchestration::new("patched");
 pub(crate) const VERSIONS: Orchestration<u64, String> = Orchestration::new("versions");
 pub(crate) const DECISION: EventName<bool> = EventName::new("decision");
@@ -193,6 +194,19 @@ async fn mailbox(ctx: OrchestrationContext, hours: u64) -> Result<Vec<String>, F
     Ok(letters)
 }
 
+/// Reads so many letters from one stream, and the next one from another.
+async fn tape(ctx: OrchestrationContext, count: u64) -> Result<Vec<String>, Failure> {
+    let mut letters = Vec::new();
+    let mut stream = ctx.external_events(LETTER);
+    for _ in 0..count {
+        letters.extend(stream.next().await.transpose()?);
+    }
+    drop(stream);
+    ctx.sleep(Duration::from_secs(60)).await?;
+    letters.extend(ctx.external_events(LETTER).next().await.transpose()?);
+    Ok(letters)
+}
+
 async fn square(_: ActivityContext, number: u64) -> Result<u64, Failure> {
     tokio::time::sleep(Duration::from_millis(100 / (number + 1))).await;
     Ok(number * number)
@@ -220,6 +234,7 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
         .orchestration(MAILBOX, mailbox)
+        .orchestration(TAPE, tape)
         .orchestration(VERSIONS.at("1.0.0"), version_one)
         .orchestration(VERSIONS.at("2.0.0"), version_two)
         .activity(GREET, |_: ActivityContext, name: String| async move {

@@ -188,10 +188,23 @@ pub(crate) const RECORDINGS: &[Recording] = &[
                 .await
                 .unwrap();
             for letter in ["bill", "love"] {
-                let sent = mailbox.raise_with_id(letter, examples::LETTER, &letter.into());
+                let text = letter.to_string();
+                let sent = mailbox.raise_with_id(letter, examples::LETTER, &text);
                 sent.await.unwrap();
             }
             assert_eq!(mailbox.wait().await.unwrap(), ["bill", "love"]);
+        })
+    }),
+    Recording::of("tape", |client| {
+        Box::pin(async move {
+            let tape = client.start(examples::TAPE, "tape", &2).await.unwrap();
+            waits(&tape, 2).await;
+            for letter in ["bill", "love", "post"] {
+                let text = letter.to_string();
+                let sent = tape.raise_with_id(letter, examples::LETTER, &text);
+                sent.await.unwrap();
+            }
+            assert_eq!(tape.wait().await.unwrap(), ["bill", "love", "post"]);
         })
     }),
     Recording::of("patched-new", |client| {

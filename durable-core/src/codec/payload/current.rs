@@ -257,4 +257,8 @@ payloads! {
     AttributeCleared 1 AttributeClearedR1<'a> {
         name: &'a str,
     }
+
+    ExternalEventsSubscribed 1 ExternalEventsSubscribedR1<'a> {
+        name: &'a str,
+    }
 }

@@ -104,6 +104,11 @@ impl Machine {
                 }
             }
             What::Take { name } => self.take(name).await,
+            What::Read {
+                name,
+                count,
+                patience_ms,
+            } => self.read(id, name, *count, *patience_ms).await,
             What::Promise {
                 resolves,
                 patience_ms,
@@ -224,6 +229,22 @@ impl Machine {
     async fn sleep(&self, id: u32, delay_ms: u64) -> Result<(), Failure> {
         let duration = Duration::from_millis(delay_ms * 100 + u64::from(id));
         self.ctx.sleep(duration).await
+    }
+
+    async fn read(&self, id: u32, name: &str, count: u8, patience_ms: u64) -> String {
+        let mut events = self.ctx.external_events::<u64>(name);
+        let mut read = Vec::new();
+        for _ in 0..count {
+            let event = tokio::select! {
+                event = events.next() => event,
+                late = self.sleep(id, patience_ms) => Some(late.map(|()| 0)),
+            };
+            let Some(event) = event else {
+                break;
+            };
+            read.push(word(event));
+        }
+        read.join("+")
     }
 
     async fn take(&self, name: &str) -> String {

@@ -41,6 +41,12 @@ pub(crate) enum What {
     Sleep { delay_ms: u64 },
     /// Waits for an event of this name, but not for ever.
     Event { name: String, patience_ms: u64 },
+    /// Reads so many events of this name from one stream, but waits for none for ever.
+    Read {
+        name: String,
+        count: u8,
+        patience_ms: u64,
+    },
     /// Takes events of this name that are there, and then looks once in vain.
     Take { name: String },
     /// Creates a promise, has it settled by a message to itself, and awaits it.
@@ -133,7 +139,9 @@ impl Program {
     pub(crate) fn event_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.root.visit(&mut |node| {
-            if let What::Event { name, .. } | What::Take { name } = &node.what {
+            if let What::Event { name, .. } | What::Read { name, .. } | What::Take { name } =
+                &node.what
+            {
                 names.push(name.clone());
             }
         });
@@ -165,8 +173,10 @@ impl Node {
             self.what = What::Sequence(vec![body]);
         }
         if place.is_racing
-            && let What::Event { name, .. } | What::Take { name } | What::Send { name } =
-                &mut self.what
+            && let What::Event { name, .. }
+            | What::Read { name, .. }
+            | What::Take { name }
+            | What::Send { name } = &mut self.what
         {
             *name = format!("{name}-{last}");
         }

@@ -40,6 +40,11 @@ fn simple() -> BoxedStrategy<Node> {
         2 => delays().prop_map(|delay_ms| What::Sleep { delay_ms }),
         2 => (names(), delays()).prop_map(|(name, patience_ms)| What::Event { name, patience_ms }),
         2 => names().prop_map(|name| What::Take { name }),
+        2 => (names(), 1_u8..4, delays()).prop_map(|(name, count, patience_ms)| What::Read {
+            name,
+            count,
+            patience_ms,
+        }),
         1 => (any::<bool>(), delays())
             .prop_map(|(resolves, patience_ms)| What::Promise { resolves, patience_ms }),
         2 => (option::of(delays()), any::<bool>())
