@@ -118,8 +118,8 @@ pub use client::{
 };
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, Sleep,
-    SubOrchestration,
+    ActivityCall, Branch, ExternalEvent, OrchestrationContext, Patched, Promise, Run, SendEvent,
+    Sleep, SubOrchestration,
 };
 /// The storage contract: what a provider promises, and every type that it names.
 pub use durable_core::provider;

@@ -112,6 +112,7 @@ impl LeftOpen {
             }),
             OperationKind::External(_)
             | OperationKind::ExternalArrived(_)
+            | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => None,

@@ -54,6 +54,8 @@ pub enum Outcome {
     Failed(Box<Failure>),
     /// A timer fired.
     Fired,
+    /// A message is in the inbox of its receiver.
+    Delivered,
     /// The answer to a patch question.
     Patched(bool),
 }
@@ -91,6 +93,8 @@ pub(super) enum OperationKind {
     /// A subscription with the event that arrived for it. If the future is dropped
     /// before it takes the value, the event goes back.
     ExternalArrived(Box<ArrivedEvent>),
+    /// An event that was sent with a receipt.
+    SentEvent,
     /// A promise with this number.
     Promise(u64),
     /// A recorded side effect of this name.
@@ -108,6 +112,7 @@ impl OperationKind {
             Self::Timer => Some(EventKind::TimerCreated),
             Self::SubOrchestration(_) => Some(EventKind::SubOrchestrationScheduled),
             Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
+            Self::SentEvent => Some(EventKind::ExternalEventSent),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
             Self::Run(_) | Self::Patch => None,
         }
@@ -132,6 +137,7 @@ impl OperationKind {
             }),
             Self::External(_)
             | Self::ExternalArrived(_)
+            | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => None,
@@ -148,6 +154,7 @@ impl OperationKind {
             | Self::SubOrchestration(None)
             | Self::External(_)
             | Self::ExternalArrived(_)
+            | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => EndedOperation::Plain,

@@ -35,6 +35,7 @@ impl Cursor {
             Command::Timer { .. } => OperationKind::Timer,
             Command::SubOrchestration { .. } => OperationKind::SubOrchestration(None),
             Command::External { name } => OperationKind::External(Box::new(name.clone())),
+            Command::SendEvent { .. } => OperationKind::SentEvent,
             Command::Patch { .. } => OperationKind::Patch,
             Command::Run { name } => return self.call_run(name.clone()),
         };
@@ -180,6 +181,7 @@ impl Cursor {
             | OperationKind::Timer
             | OperationKind::SubOrchestration(_)
             | OperationKind::ExternalArrived(_)
+            | OperationKind::SentEvent
             | OperationKind::Run(_)
             | OperationKind::Patch => {}
         }

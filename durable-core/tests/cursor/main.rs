@@ -31,6 +31,7 @@ mod pages;
 mod patches;
 mod promises;
 mod properties;
+mod receipts;
 mod runs;
 mod sources;
 mod state;

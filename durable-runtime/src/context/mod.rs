@@ -26,7 +26,7 @@ use crate::execution::{Misuse, Shared};
 pub use activity::ActivityCall;
 pub use branch::{Branch, IndexedBranch};
 pub use child::SubOrchestration;
-pub use event::ExternalEvent;
+pub use event::{ExternalEvent, SendEvent};
 pub use patch::Patched;
 pub use promise::Promise;
 pub use run::Run;

@@ -57,6 +57,8 @@ pub(crate) enum What {
     Status { value: Option<u64> },
     /// Sends an event to itself.
     Send { name: String },
+    /// Sends an event to itself, or to an instance that never was, and waits for the receipt.
+    SendAndWait { name: String, absent: bool },
     /// Takes one of two ways.
     Patch {
         patch: u8,
@@ -163,7 +165,8 @@ impl Node {
             self.what = What::Sequence(vec![body]);
         }
         if place.is_racing
-            && let What::Event { name, .. } | What::Send { name } = &mut self.what
+            && let What::Event { name, .. } | What::Send { name } | What::SendAndWait { name, .. } =
+                &mut self.what
         {
             *name = format!("{name}-{last}");
         }
