@@ -57,6 +57,15 @@ pub enum Command {
         /// What to start it with.
         input: Payload,
     },
+    /// Send an event to another instance and wait until it is delivered.
+    SendEvent {
+        /// The instance.
+        target: InstanceId,
+        /// The name of the event.
+        name: Name,
+        /// What it carries.
+        data: Payload,
+    },
     /// Run a side effect once and record what it returned. Runs that are first
     /// polled in one poll are concurrent: they are executed in the order of their
     /// names, one at a time.
@@ -117,7 +126,7 @@ pub enum OneWayCommand {
         /// The attribute.
         name: Name,
     },
-    /// Send an event to another instance.
+    /// Send an event to another instance, without a receipt.
     SendEvent {
         /// The instance.
         target: InstanceId,
@@ -218,6 +227,13 @@ impl Command {
                 input,
                 execution_id,
             },
+            Self::SendEvent { target, name, data } => Event::ExternalEventSent {
+                event_id,
+                target,
+                name,
+                data,
+                awaits_receipt: true,
+            },
             Self::Patch { patch_id } => Event::PatchMarked { event_id, patch_id },
             Self::Run { .. } | Self::TryExternal { .. } => return None,
         })
@@ -275,6 +291,7 @@ impl OneWayCommand {
                 target,
                 name,
                 data,
+                awaits_receipt: false,
             },
             Self::ResolvePromise { target, resolution } => Event::PromiseResolutionSent {
                 event_id,

@@ -155,7 +155,7 @@ impl VisitPayloads for Message {
             MessageBody::ExternalRaised { data, .. } => data.visit(payloads),
             MessageBody::Cancel { reason } => reason.visit(payloads),
             MessageBody::Terminate { failure } => failure.visit(payloads),
-            MessageBody::TimerFired { .. } => {}
+            MessageBody::TimerFired { .. } | MessageBody::Receipt { .. } => {}
         }
     }
 }

@@ -60,16 +60,14 @@ impl Store {
         &self,
         outgoing: &OutgoingMessage,
     ) -> Result<SendOutcome, ProviderError> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         self.options.limits.check_message(target, message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return Err(ProviderError::Invalid {
-                reason: format!("a start for `{target}` is sent as a message"),
-            });
-        }
         let mut call = Call::new(&script::SEND, self.partition(target));
         call.instance(target);
-        push_message(&mut call.args, message)?;
+        push_message(&mut call.args, message, None)?;
         self.call_for_outcome(&call).await
     }
 

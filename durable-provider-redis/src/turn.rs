@@ -11,6 +11,7 @@ use crate::attribute;
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
 use crate::keys::{Partition, source_text};
+use crate::receipt::RequestedReceipt;
 use crate::script::{self, Args, Call};
 use crate::store::Store;
 
@@ -147,8 +148,9 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
     declare_targets(call, targets);
     call.args.count(local.len());
     for outgoing in local {
+        let receipt = RequestedReceipt::of(&turn.lease.instance, outgoing);
         call.args.push(outgoing.target.as_str());
-        push_message(&mut call.args, &outgoing.message)?;
+        push_message(&mut call.args, &outgoing.message, receipt)?;
     }
     call.args.count(remote.len());
     for outgoing in remote {
@@ -158,6 +160,8 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
             .push(outgoing.target.as_str())
             .push(outgoing.message.message_id.as_str())
             .push(message_bytes(&outgoing.message)?);
+        let receipt = RequestedReceipt::of(&turn.lease.instance, outgoing);
+        call.args.optional(receipt.map(RequestedReceipt::to_text));
     }
     Ok(())
 }
@@ -173,23 +177,29 @@ pub(crate) fn declare_targets<'t>(call: &mut Call<'_>, targets: impl IntoIterato
     }
 }
 
-/// A message's id and bytes, its sort, and what it starts if it is a start.
-pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), ProviderError> {
+/// A message's id and bytes, its sort, what it starts if it is a start, and its receipt if its
+/// sender wants one.
+pub(crate) fn push_message(
+    args: &mut Args,
+    message: &Message,
+    receipt: Option<RequestedReceipt<'_>>,
+) -> Result<(), ProviderError> {
     args.push(message.message_id.as_str())
         .push(message_bytes(message)?);
-    match &message.body {
-        MessageBody::Start(start) => {
-            args.push("s");
-            push_start(args, start)?;
-        }
-        MessageBody::Terminate { .. } => {
-            args.push("t");
-        }
-        _ => {
-            args.push("-");
-        }
+    let (sort, start) = match &message.body {
+        MessageBody::Start(start) => ("s", Some(start)),
+        MessageBody::Terminate { .. } => ("t", None),
+        MessageBody::Receipt { .. } => ("a", None),
+        _ => ("-", None),
+    };
+    match receipt {
+        Some(_) => args.push(format!("{sort}r")),
+        None => args.push(sort),
+    };
+    if let Some(start) = start {
+        push_start(args, start)?;
     }
-    Ok(())
+    receipt.map_or(Ok(()), |receipt| receipt.push(args))
 }
 
 pub(crate) fn push_start(args: &mut Args, start: &StartInstance) -> Result<(), ProviderError> {

@@ -88,11 +88,11 @@ impl<'a> OutgoingBytes<'a> {
 
 impl PreparedMessage {
     pub(crate) fn new(outgoing: OutgoingMessage, limits: &Limits) -> Prepared<Self> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         limits.check_message(&target, &message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return invalid(format!("a start for `{target}` is sent as a message"));
-        }
         Ok(Self {
             target,
             bytes: message_bytes(&message)?,

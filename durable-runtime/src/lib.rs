@@ -119,7 +119,7 @@ pub use client::{
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, Branch, ExternalEvent, ExternalEvents, OrchestrationContext, Patched, Promise,
-    Run, Sleep, SubOrchestration, TryExternalEvent,
+    Run, SendEvent, Sleep, SubOrchestration, TryExternalEvent,
 };
 /// The storage contract: what a provider promises, and every type that it names.
 pub use durable_core::provider;

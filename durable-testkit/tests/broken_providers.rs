@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broken::{
-    code, commit, handing_out, inbox, lifecycle, open_work, reading, time, timers, waking, work,
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, time, timers,
+    waking, work,
 };
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
@@ -99,6 +100,14 @@ faults! {
     inbox::GivesMessagesAgain => a_message_is_given_once_under_a_lease;
     inbox::HidesMessages => a_kept_lease_is_told_of_messages;
     inbox::IgnoresCase => awkward_message_ids_are_kept_apart;
+
+    receipts::SwallowsReceipts =>
+        a_sender_is_told_that_the_receiver_does_not_exist,
+        a_sender_is_told_that_its_message_was_delivered;
+    receipts::TellsOfEveryDelivery => a_sender_that_asks_for_failures_hears_of_no_delivery;
+    receipts::TellsAgain => a_receipt_comes_once;
+    receipts::WakesEndedReceivers => a_sender_is_told_that_the_receiver_has_ended;
+    receipts::TakesReceiptsOfClients => a_client_gets_no_receipt;
 
     waking::ForgetsWhatWasSeen => what_came_between_fetch_and_wait_ends_the_wait_at_once;
     waking::WakesNoWaiter => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;

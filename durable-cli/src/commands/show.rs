@@ -217,6 +217,7 @@ fn wait(operation: &Operation, now_ms: u64) -> String {
         }
         CommandKind::External => format!("event `{name}`"),
         CommandKind::Promise => format!("promise `{name}`, token {target}"),
+        CommandKind::Message => format!("the receipt of event `{name}` to `{target}`"),
         CommandKind::SubOrchestration => format!("child `{target}` of `{name}`"),
         _ => format!("activity `{name}`"),
     };

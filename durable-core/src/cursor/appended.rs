@@ -113,6 +113,7 @@ impl LeftOpen {
             OperationKind::External(_)
             | OperationKind::ExternalArrived(_)
             | OperationKind::Reader(_)
+            | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => None,

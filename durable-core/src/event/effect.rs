@@ -77,6 +77,8 @@ pub enum Effect<'a> {
         name: &'a Name,
         /// What it carries.
         data: &'a Payload,
+        /// Whether the code is to be told what became of it.
+        awaits_receipt: bool,
     },
     /// A promise of another instance is to be resolved or rejected.
     SettlePromise {
@@ -215,8 +217,17 @@ impl Event {
                 input,
             }),
             Self::ExternalEventSent {
-                target, name, data, ..
-            } => Effect::RaiseEvent { target, name, data },
+                target,
+                name,
+                data,
+                awaits_receipt,
+                ..
+            } => Effect::RaiseEvent {
+                target,
+                name,
+                data,
+                awaits_receipt: *awaits_receipt,
+            },
             Self::PromiseResolutionSent {
                 target, resolution, ..
             } => Effect::SettlePromise { target, resolution },
@@ -231,6 +242,8 @@ impl Event {
             | Self::ExternalSubscribed { .. }
             | Self::ExternalEventsSubscribed { .. }
             | Self::ExternalEvent { .. }
+            | Self::ExternalEventDelivered { .. }
+            | Self::ExternalEventUndeliverable { .. }
             | Self::SubOrchestrationCompleted { .. }
             | Self::SubOrchestrationFailed { .. }
             | Self::OperationCompleted { .. }

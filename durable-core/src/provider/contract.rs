@@ -145,6 +145,11 @@ pub trait Provider: Send + Sync + 'static {
     /// - A message to an instance that does not exist is dropped, unless it is a
     ///   `Start`: that creates the instance. A `Start` for an instance that exists
     ///   goes to its inbox like any message.
+    /// - A message with a [receipt](OutgoingMessage::receipt) is dropped if its receiver has
+    ///   ended, too. What became of it is put into the sender's inbox as the receipt
+    ///   [says](super::ReceiptRequest::message), once: in this commit, or, where the receiver
+    ///   is in another partition, in the step that delivers or drops the message. A sender
+    ///   that has ended gets none.
     /// - An ended instance loses its timers and its unclaimed work; its claimed work
     ///   is reported as cancelled. Work and timers that the same turn adds are not created.
     /// - An execution that continued as new keeps its timers and work: the turn names
@@ -252,7 +257,7 @@ pub trait Provider: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Invalid`](ProviderError::Invalid) for a `Start`: that is for
-    /// [`start`](Self::start). [`Refused`](ProviderError::Refused) if a name or payload
+    /// [`start`](Self::start); and for a message with a receipt: the answer is here. [`Refused`](ProviderError::Refused) if a name or payload
     /// breaks the limits.
     async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError>;
 

@@ -101,6 +101,7 @@ impl Limits {
             MessageBody::Cancel { reason } => self.check_payload("reason", reason),
             MessageBody::Terminate { failure } => self.check_failure(failure),
             MessageBody::TimerFired { .. } => Ok(()),
+            MessageBody::Receipt { target, .. } => self.check_name("instance", target),
         }
     }
 

@@ -1,11 +1,14 @@
 //! Messages: everything that reaches an instance from outside goes through its
 //! inbox, in order, and leaves it in the commit that consumed it.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::ProviderError;
+use super::receipt::ReceiptRequest;
 use super::start::StartInstance;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
@@ -93,6 +96,17 @@ pub enum MessageBody {
         /// The value, or why there is none.
         resolution: Result<Payload, Failure>,
     },
+    /// A message that the instance sent was delivered, or had no receiver.
+    Receipt {
+        /// The execution that sent it.
+        execution_id: ExecutionId,
+        /// The event that sent it.
+        source_event_id: EventId,
+        /// The receiver.
+        target: InstanceId,
+        /// What became of it.
+        outcome: SendOutcome,
+    },
     /// Please stop.
     Cancel {
         /// Why.
@@ -117,22 +131,55 @@ pub struct InboxPage {
 
 /// A message on its way to another instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutgoingMessage {
     /// The receiver.
     pub target: InstanceId,
     /// What it is told.
     pub message: Message,
+    /// What the sender wants to be told, if it is a turn.
+    pub receipt: Option<ReceiptRequest>,
 }
 
 impl OutgoingMessage {
-    /// A message to this instance.
+    /// A message to this instance, without a receipt.
     pub const fn new(target: InstanceId, message: Message) -> Self {
-        Self { target, message }
+        Self {
+            target,
+            message,
+            receipt: None,
+        }
+    }
+
+    /// Checks that a client may send it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Invalid`] for a `Start`, which is for
+    /// [`Provider::start`](super::Provider::start), and for a message with a receipt, which is
+    /// for a turn.
+    pub fn check_sent_by_client(&self) -> Result<(), ProviderError> {
+        let target = &self.target;
+        let reason = if matches!(self.message.body, MessageBody::Start(_)) {
+            format!("a start for `{target}` is sent as a message")
+        } else if self.receipt.is_some() {
+            format!("a client asks for a receipt for a message to `{target}`")
+        } else {
+            return Ok(());
+        };
+        Err(ProviderError::Invalid { reason })
+    }
+
+    /// Asks for a receipt.
+    #[must_use]
+    pub const fn receipt(mut self, receipt: ReceiptRequest) -> Self {
+        self.receipt = Some(receipt);
+        self
     }
 }
 
-/// What became of a message that a client sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[must_use]
 pub enum SendOutcome {
     /// It is in the inbox, now or from an earlier attempt with the same id.

@@ -13,9 +13,9 @@ use durable_core::{
 use super::driver::Driver;
 use super::events::{
     activity_cancelled, attribute_cleared, attribute_set, chained, child_cancelled,
-    child_scheduled, continued, event_sent, failure, gave_up, ok, operation, patch_marked,
-    promise_created, resolution_sent, returned, scheduled, state_cleared, state_set, status_set,
-    subscribed, timer_cancelled, timer_created,
+    child_scheduled, continued, event_sent, event_sent_with_receipt, failure, gave_up, ok,
+    operation, patch_marked, promise_created, resolution_sent, returned, scheduled, state_cleared,
+    state_set, status_set, subscribed, timer_cancelled, timer_created,
 };
 use super::past::Past;
 
@@ -268,7 +268,23 @@ fn a_sent_event_is_compared_by_target_and_name() {
     .check()
     .refuses(event_sent("else", "go", "1"), Difference::Target)
     .refuses(event_sent("other", "stop", "1"), Difference::Name)
+    .refuses(
+        event_sent_with_receipt("other", "go", "1"),
+        Difference::Receipt,
+    )
     .accepts(event_sent("other", "go", "2"));
+    Row::new(
+        |code| {
+            code.send_with_receipt("other", "go", "1");
+        },
+        event_sent_with_receipt("other", "go", "1"),
+    )
+    .check()
+    .refuses(event_sent("other", "go", "1"), Difference::Receipt)
+    .refuses(
+        event_sent_with_receipt("else", "go", "1"),
+        Difference::Target,
+    );
 }
 
 #[test]

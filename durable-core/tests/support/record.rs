@@ -1,12 +1,13 @@
 //! Records of every kind: samples for the golden files, and strategies.
 
-use durable_core::provider::{InstanceStatus, Message, MessageBody, StartInstance};
+use durable_core::provider::{InstanceStatus, Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
     DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
     decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
@@ -140,6 +141,12 @@ fn messages() -> Vec<(&'static str, Record)> {
     let cancel = MessageBody::Cancel {
         reason: "the customer left".into(),
     };
+    let receipt = MessageBody::Receipt {
+        execution_id,
+        source_event_id,
+        target: "order-8".into(),
+        outcome: SendOutcome::InstanceEnded,
+    };
     let terminate = |failure| MessageBody::Terminate { failure };
     let paid = Failure::new(FailureKind::Terminated, "déjà payé");
     vec![
@@ -171,6 +178,7 @@ fn messages() -> Vec<(&'static str, Record)> {
             "message.promise.rejected",
             message("p", promise(Err(declined()))),
         ),
+        ("message.receipt", message("receipt/3/300", receipt)),
         ("message.cancel", message("c", cancel)),
         ("message.terminate", message("t", terminate(paid))),
         (
@@ -265,6 +273,19 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
             resolution,
         },
     );
+    let outcomes = vec![
+        SendOutcome::Accepted,
+        SendOutcome::UnknownInstance,
+        SendOutcome::InstanceEnded,
+    ];
+    let receipt = (place(), text(), select(outcomes)).prop_map(
+        |((execution_id, source_event_id), target, outcome)| MessageBody::Receipt {
+            execution_id,
+            source_event_id,
+            target,
+            outcome,
+        },
+    );
     prop_oneof![
         start.boxed(),
         activity.boxed(),
@@ -272,6 +293,7 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
         child.boxed(),
         raised.boxed(),
         promise.boxed(),
+        receipt.boxed(),
         any_text()
             .prop_map(|reason| MessageBody::Cancel { reason })
             .boxed(),

@@ -31,6 +31,8 @@ pub(crate) const BUILT_IN_FAILURE_KINDS: &[FailureKind] = &[
     FailureKind::Suspended,
     FailureKind::PayloadCodec,
     FailureKind::Storage,
+    FailureKind::UnknownInstance,
+    FailureKind::InstanceEnded,
 ];
 
 /// Samples of every kind.
@@ -243,6 +245,32 @@ fn external_events() -> Vec<Sample> {
                 target: "warehouse/Łódź".into(),
                 name: "reserve".into(),
                 data: "[\"a\\\"b\"]".into(),
+                awaits_receipt: false,
+            },
+        ),
+        sample(
+            "receipt",
+            Event::ExternalEventSent {
+                event_id: at(8),
+                target: "warehouse/Łódź".into(),
+                name: "reserve".into(),
+                data: "7".into(),
+                awaits_receipt: true,
+            },
+        ),
+        sample(
+            None,
+            Event::ExternalEventDelivered {
+                event_id: at(9),
+                source_event_id: at(8),
+            },
+        ),
+        sample(
+            None,
+            Event::ExternalEventUndeliverable {
+                event_id: at(9),
+                source_event_id: at(8),
+                failure: Failure::new(FailureKind::UnknownInstance, "it never was"),
             },
         ),
     ]
@@ -531,6 +559,8 @@ fn variant_of(kind: &FailureKind) -> &'static str {
         FailureKind::Suspended => "suspended",
         FailureKind::PayloadCodec => "payload_codec",
         FailureKind::Storage => "storage",
+        FailureKind::UnknownInstance => "unknown_instance",
+        FailureKind::InstanceEnded => "instance_ended",
         unknown => panic!("tests/support/samples.rs has no name for {unknown}"),
     }
 }

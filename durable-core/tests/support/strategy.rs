@@ -62,6 +62,7 @@ any_field! {
     MessageId => text(),
     String => any_text(),
     u64 => any_number(),
+    bool => any::<bool>(),
     EventId => any_source(),
     ExecutionId => any_execution(),
     PromiseToken => any_token(),

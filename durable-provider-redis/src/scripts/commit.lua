@@ -135,12 +135,13 @@ local function commit_turn(own)
   end
   for _ = 1, number_arg() do
     local target = targets[arg()]
-    receive(target, message_args())
+    local message = message_args()
+    local receipt = receive(target, message)
+    if receipt and not is_ended(it) then put_message(it, message.receipt.id, receipt) end
   end
   for _ = 1, number_arg() do
     local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
-    call('XADD', K.outbox, next_number() .. '-0', 'p', partition, 't', target, 'id', message_id, 'm', bytes)
-    publish('o')
+    post(partition, target, message_id, bytes, optional_arg())
   end
   for target_id, target in pairs(targets) do
     if target_id ~= id and target.exists then save_instance(target) end

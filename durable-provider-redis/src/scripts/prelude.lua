@@ -336,11 +336,20 @@ local function start_args()
   start.attributes = attribute_args(arg())
   return start
 end
--- A message as it comes in the arguments; its sort is 's' for a start and 't' for a `Terminate`.
+-- A message as it comes in the arguments; its sort begins with 's' for a start, with 't' for a
+-- `Terminate` and with 'a' for a receipt, and goes on with 'r' if its sender wants a receipt.
 local function message_args()
   local message = { id = arg(), bytes = arg() }
   local sort = arg()
-  message.start, message.is_to_end = sort == 's' and start_args(), sort == 't'
+  message.start = string.byte(sort) == 115 and start_args()
+  message.is_to_end = string.byte(sort) == 116
+  message.is_receipt = string.byte(sort) == 97
+  if #sort > 1 then
+    message.receipt = {
+      sender = arg(), id = arg(),
+      accepted = optional_arg(), unknown = optional_arg(), ended = optional_arg(),
+    }
+  end
   return message
 end
 
@@ -381,12 +390,25 @@ local function begin_execution(it, start, message_id, bytes)
   return execution
 end
 -- Takes in a message from another instance: a start is one only for an id without instance.
+-- Answers with the receipt, if the sender wants one.
 local function receive(it, message)
-  if it.exists then
-    put_message(it, message.id, message.bytes, message.is_to_end)
-  elseif message.start then
+  local receipt = message.receipt
+  if not it.exists then
+    if not message.start then return receipt and receipt.unknown end
     begin_execution(it, message.start, message.id, message.bytes)
+  elseif (receipt or message.is_receipt) and is_ended(it) then
+    return receipt and receipt.ended
+  else
+    put_message(it, message.id, message.bytes, message.is_to_end)
   end
+  return receipt and receipt.accepted
+end
+-- Puts a message to an instance of another partition into the outbox.
+local function post(partition, target, message_id, bytes, receipt)
+  local fields = { 'p', partition, 't', target, 'id', message_id, 'm', bytes }
+  if receipt then fields[9], fields[10] = 'r', receipt end
+  call('XADD', K.outbox, next_number() .. '-0', unpack(fields))
+  publish('o')
 end
 
 -- Work. Its state is 'holder token failures crashes cancelled lane'; without a holder ('-')

@@ -25,6 +25,7 @@ mod overtaking;
 mod payload_codec;
 mod promises;
 mod races;
+mod receipts;
 mod registering;
 mod retention;
 mod scenarios;

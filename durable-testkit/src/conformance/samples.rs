@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{Message, MessageBody, StartInstance};
+use durable_core::provider::{Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
     Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
@@ -210,6 +210,16 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             target: "other".into(),
             name: "approval".into(),
             data: "{}".into(),
+            awaits_receipt: true,
+        },
+        EventKind::ExternalEventDelivered => Event::ExternalEventDelivered {
+            event_id,
+            source_event_id,
+        },
+        EventKind::ExternalEventUndeliverable => Event::ExternalEventUndeliverable {
+            event_id,
+            source_event_id,
+            failure: failure(),
         },
         EventKind::PromiseResolutionSent => Event::PromiseResolutionSent {
             event_id,
@@ -290,6 +300,12 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
             execution_id,
             source_event_id,
             fire_at_ms: u64::MAX,
+        },
+        MessageBody::Receipt {
+            execution_id,
+            source_event_id,
+            target: "other".into(),
+            outcome: SendOutcome::InstanceEnded,
         },
         MessageBody::SubOrchestrationFinished {
             execution_id,

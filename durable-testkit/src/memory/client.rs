@@ -67,13 +67,11 @@ impl MemoryState {
     }
 
     pub(super) fn send(&mut self, outgoing: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         self.limits.check_message(&target, &message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return Err(ProviderError::Invalid {
-                reason: format!("a start for `{target}` is sent as a message"),
-            });
-        }
         let Some(instance) = self.instances.get(&target) else {
             return Ok(SendOutcome::UnknownInstance);
         };

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use durable_core::provider::IdReuse;
+use durable_core::provider::{IdReuse, ReceiptWhen};
 use durable_core::{Failure, FailureKind};
 
 use crate::conformance::TurnFlaw;
@@ -147,6 +147,8 @@ pub(super) enum ScriptFlaw {
 pub(super) enum ScriptMessage {
     Start(ScriptMessageId),
     Event(ScriptMessageId),
+    /// An event with a receipt.
+    EventWithReceipt(ScriptMessageId, ReceiptWhen),
 }
 
 /// How a turn leaves its instance.
@@ -275,6 +277,9 @@ impl fmt::Display for ScriptTurn {
         parts.extend(self.message.map(|(to, sent)| match sent {
             ScriptMessage::Start(id) => format!("start {to} by {id}"),
             ScriptMessage::Event(id) => format!("event {id} to {to}"),
+            ScriptMessage::EventWithReceipt(id, when) => {
+                format!("event {id} to {to}, receipt {when:?}")
+            }
         }));
         parts.extend(self.custom_status.map(|status| match status {
             ScriptStatus::Set => "custom status".into(),

@@ -1,6 +1,6 @@
 //! How scripts are drawn.
 
-use durable_core::provider::IdReuse;
+use durable_core::provider::{IdReuse, ReceiptWhen};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, option};
 
@@ -85,6 +85,11 @@ fn prune() -> impl Strategy<Value = ScriptPrune> {
     })
 }
 
+fn receipt_when() -> impl Strategy<Value = ReceiptWhen> {
+    let all = [ReceiptWhen::Always, ReceiptWhen::Undeliverable];
+    proptest::sample::select(all.to_vec())
+}
+
 fn reuse() -> impl Strategy<Value = IdReuse> {
     let all = [IdReuse::Refuse, IdReuse::UseRunning, IdReuse::RestartEnded];
     proptest::sample::select(all.to_vec())
@@ -138,6 +143,8 @@ fn message() -> impl Strategy<Value = ScriptMessage> {
     prop_oneof![
         1 => sent().prop_map(ScriptMessage::Start),
         2 => sent().prop_map(ScriptMessage::Event),
+        2 => (sent(), receipt_when())
+            .prop_map(|(id, when)| ScriptMessage::EventWithReceipt(id, when)),
     ]
 }
 

@@ -62,6 +62,7 @@ any_field! {
     MessageId => text(),
     String => any_text(),
     u64 => any_number(),
+    bool => any::<bool>(),
     EventId => any_source(),
     ExecutionId => any_execution(),
     PromiseToken => any_token(),
@@ -193,6 +194,8 @@ const BUILT_IN_KINDS: &[FailureKind] = &[
     FailureKind::Suspended,
     FailureKind::PayloadCodec,
     FailureKind::Storage,
+    FailureKind::UnknownInstance,
+    FailureKind::InstanceEnded,
 ];
 
 /// Any kind of failure.

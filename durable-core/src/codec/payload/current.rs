@@ -206,6 +206,7 @@ payloads! {
         target: &'a str,
         name: &'a str,
         data: &'a str,
+        awaits_receipt: bool,
     }
 
     PromiseResolutionSent 1 PromiseResolutionSentR1<'a> {
@@ -247,6 +248,16 @@ payloads! {
     }
 
     CustomStatusCleared 1 CustomStatusClearedR1 {}
+
+    ExternalEventDelivered 1 ExternalEventDeliveredR1 {
+        source_event_id: u64,
+    }
+
+    ExternalEventUndeliverable 1 ExternalEventUndeliverableR1<'a> {
+        source_event_id: u64,
+        #[serde(borrow)]
+        failure: FailureR1<'a>,
+    }
 
     AttributeSet 1 AttributeSetR1<'a> {
         name: &'a str,

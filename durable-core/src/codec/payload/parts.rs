@@ -12,6 +12,7 @@ use crate::event::{Carried, Parent, UnreadEvent};
 use crate::failure::{Failure, FailureKind};
 use crate::id::PromiseToken;
 use crate::options::{ActivityOptions, RetryPolicy};
+use crate::provider::SendOutcome;
 use crate::text::{Name, Payload};
 
 /// Defines a frozen struct whose fields have the names of the public one's. A field
@@ -169,6 +170,32 @@ impl<'a> Frozen<'a, Result<Payload, Failure>> for OutcomeR1<'a> {
     }
 }
 
+/// What became of a message. The order of the variants is on disk.
+#[derive(Serialize, Deserialize)]
+pub(super) enum SendOutcomeR1 {
+    Accepted,
+    UnknownInstance,
+    InstanceEnded,
+}
+
+impl Frozen<'_, SendOutcome> for SendOutcomeR1 {
+    fn freeze(value: &SendOutcome) -> Self {
+        match value {
+            SendOutcome::Accepted => Self::Accepted,
+            SendOutcome::UnknownInstance => Self::UnknownInstance,
+            SendOutcome::InstanceEnded => Self::InstanceEnded,
+        }
+    }
+
+    fn thaw(self) -> Result<SendOutcome, PayloadFault> {
+        Ok(match self {
+            Self::Accepted => SendOutcome::Accepted,
+            Self::UnknownInstance => SendOutcome::UnknownInstance,
+            Self::InstanceEnded => SendOutcome::InstanceEnded,
+        })
+    }
+}
+
 /// A kind of failure as a code that is never given to another kind, and the name
 /// that the user gave to a kind of their own.
 #[derive(Serialize, Deserialize)]
@@ -219,4 +246,6 @@ failure_codes! {
     13 Suspended,
     14 PayloadCodec,
     15 Storage,
+    16 UnknownInstance,
+    17 InstanceEnded,
 }

@@ -92,6 +92,23 @@ impl Role<ActivityOptions> for Options {
     }
 }
 
+/// Whether the code waits for the receipt of a message.
+pub(in crate::event) struct AwaitsReceipt;
+
+impl Role<bool> for AwaitsReceipt {
+    fn compare(&self, _at: Position<'_>, code: &bool, recorded: &bool) -> Result<(), Difference> {
+        equal(code == recorded, Difference::Receipt)
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a bool) {
+        key.add_number(u64::from(*value));
+    }
+
+    fn show_detail(&self, value: &bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *value { " with a receipt" } else { "" })
+    }
+}
+
 /// A fact that replay has no use for and that the store or the cursor made.
 pub(in crate::event) struct Fact;
 

@@ -1,7 +1,7 @@
 //! What a message means to an execution.
 
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
-use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload, Version};
+use durable_core::{Carried, Event, EventId, EventKind, ExecutionId, Failure, Payload, Version};
 
 use super::Incoming;
 use crate::dispatch::activities;
@@ -121,6 +121,12 @@ fn interpret_message(
         MessageBody::PromiseSettled {
             number, resolution, ..
         } => promise_settled(execution, number, resolution),
+        MessageBody::Receipt {
+            source_event_id,
+            target,
+            outcome,
+            ..
+        } => receipt(execution, source_event_id, outcome.failure(&target)),
         MessageBody::Cancel { reason } => {
             Meaning::Input(Event::OrchestrationCancelRequested { event_id, reason })
         }
@@ -137,7 +143,8 @@ fn addressed_execution(body: &MessageBody) -> Option<ExecutionId> {
         MessageBody::ActivityFinished { execution_id, .. }
         | MessageBody::TimerFired { execution_id, .. }
         | MessageBody::SubOrchestrationFinished { execution_id, .. }
-        | MessageBody::PromiseSettled { execution_id, .. } => Some(*execution_id),
+        | MessageBody::PromiseSettled { execution_id, .. }
+        | MessageBody::Receipt { execution_id, .. } => Some(*execution_id),
         _ => None,
     }
 }
@@ -205,6 +212,25 @@ fn timer_fired(execution: &Execution, source_event_id: EventId, fire_at_ms: u64)
             source_event_id,
             fire_at_ms,
         }),
+    }
+}
+
+/// A message that this event sent was delivered, or failed to be.
+fn receipt(execution: &Execution, source_event_id: EventId, failure: Option<Failure>) -> Meaning {
+    let event_id = EventId::UNASSIGNED;
+    match execution.open_kind(source_event_id) {
+        Some(EventKind::ExternalEventSent) => Meaning::Input(match failure {
+            None => Event::ExternalEventDelivered {
+                event_id,
+                source_event_id,
+            },
+            Some(failure) => Event::ExternalEventUndeliverable {
+                event_id,
+                source_event_id,
+                failure,
+            },
+        }),
+        _ => Meaning::Nothing("not_open"),
     }
 }
 

@@ -15,6 +15,7 @@ mod open_work;
 mod ownership;
 mod paging;
 mod pruning;
+mod receipts;
 mod sessions;
 mod starting;
 mod time;
@@ -38,6 +39,7 @@ pub(super) const ALL: &[&[Check]] = &[
     sessions::CHECKS,
     append_only::CHECKS,
     inbox::CHECKS,
+    receipts::CHECKS,
     wakeups::CHECKS,
     work::CHECKS,
     work_items::CHECKS,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::field::Frozen;
 use super::super::parse;
-use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1};
+use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1, SendOutcomeR1};
 use super::{Read, write};
 use crate::codec::error::EncodeError;
 use crate::codec::record::RecordKind;
@@ -119,6 +119,14 @@ messages! {
         number: u64,
         #[serde(borrow)]
         resolution: OutcomeR1<'a>,
+    }
+
+    ReceiptMessage ReceiptMessageR1
+    for (MessageBody::Receipt { execution_id, source_event_id, target, outcome }) {
+        execution_id: u64,
+        source_event_id: u64,
+        target: &'a str,
+        outcome: SendOutcomeR1,
     }
 
     CancelMessage CancelMessageR1

@@ -1,7 +1,9 @@
 //! The messages of a turn to other instances. The id of a message follows from the event
 //! that it is sent for, so that it is the same whenever the turn is run.
 
-use durable_core::provider::{Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance};
+use durable_core::provider::{
+    Message, MessageBody, OutgoingMessage, ReceiptRequest, SourceEvent, StartInstance,
+};
 use durable_core::{
     EventId, Failure, FailureKind, InstanceId, InstanceStart, MessageId, Name, Parent, Payload,
     PromiseToken,
@@ -122,12 +124,15 @@ impl Batch {
     }
 
     fn push_message(&mut self, target: &InstanceId, id: String, body: MessageBody) {
-        self.new_messages.push(OutgoingMessage {
-            target: target.clone(),
-            message: Message {
-                message_id: MessageId::from(id),
-                body,
-            },
-        });
+        let message = Message::new(MessageId::from(id), body);
+        self.new_messages
+            .push(OutgoingMessage::new(target.clone(), message));
+    }
+
+    /// The code is to be told what becomes of the latest message.
+    pub(super) fn ask_for_receipt(&mut self, receipt: ReceiptRequest) {
+        if let Some(latest) = self.new_messages.last_mut() {
+            latest.receipt = Some(receipt);
+        }
     }
 }
