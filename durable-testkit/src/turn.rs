@@ -7,8 +7,8 @@ use durable_core::provider::{
     NextExecution, OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
 };
 use durable_core::{
-    ActivityOptions, Attributes, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
-    Name, Payload,
+    ActivityOptions, Attributes, EarlierAttempts, Event, EventId, ExecutionId, Failure,
+    HistoryEntry, InstanceId, Name, Payload,
 };
 
 /// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
@@ -163,6 +163,7 @@ impl TurnBuilder {
             event_id,
             source_event_id: key.event_id,
             result: result.into(),
+            earlier_attempts: EarlierAttempts::NONE,
         })
     }
 

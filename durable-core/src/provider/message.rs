@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::start::StartInstance;
+use crate::event::EarlierAttempts;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
@@ -58,6 +59,8 @@ pub enum MessageBody {
         source_event_id: EventId,
         /// What it returned.
         result: Result<Payload, Failure>,
+        /// The attempts before the one that ended it.
+        earlier_attempts: EarlierAttempts,
     },
     /// A timer, or the deadline of an activity, is due.
     TimerFired {

@@ -2,15 +2,16 @@
 
 use durable_core::provider::{InstanceStatus, Message, MessageBody, StartInstance};
 use durable_core::{
-    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
-    decode_message, decode_status, encode_failure, encode_message, encode_status,
+    DecodeError, EarlierAttempts, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent,
+    decode_failure, decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
-    any_execution, any_failure, any_number, any_outcome, any_parent, any_source, text,
+    any_earlier_attempts, any_execution, any_failure, any_number, any_outcome, any_parent,
+    any_source, text,
 };
 use super::text::any_text;
 
@@ -117,6 +118,7 @@ fn messages() -> Vec<(&'static str, Record)> {
         execution_id,
         source_event_id,
         result,
+        earlier_attempts: EarlierAttempts::new(2, 1),
     };
     let child = |result| MessageBody::SubOrchestrationFinished {
         execution_id,
@@ -233,14 +235,16 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
             MessageBody::Start(start)
         },
     );
-    let activity =
-        (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
+    let activity = (place(), any_outcome(), any_earlier_attempts()).prop_map(
+        |((execution_id, source_event_id), result, earlier_attempts)| {
             MessageBody::ActivityFinished {
                 execution_id,
                 source_event_id,
                 result,
+                earlier_attempts,
             }
-        });
+        },
+    );
     let timer =
         (place(), any_number()).prop_map(|((execution_id, source_event_id), fire_at_ms)| {
             MessageBody::TimerFired {

@@ -348,9 +348,8 @@ impl InstanceTask {
             .incoming
             .drain(..)
             .filter_map(|incoming| match incoming {
-                Incoming::Result(LocalResult { lease, result }) => {
-                    let result = WorkResult::Finished(result);
-                    Some(activities::settle(node, WorkSettlement::new(lease, result)))
+                Incoming::Result(result) => {
+                    Some(activities::settle(node, result.into_settlement()))
                 }
                 Incoming::Message(_) | Incoming::Unreadable(_) | Incoming::Settled(_) => None,
             });
