@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use durable_core::{
-    CommandId, CommandKind, CommandNumbering, Event, EventId, FailureKind, History, HistoryEntry,
-    Name, PromiseToken,
+    CommandId, CommandKind, CommandNumbering, EarlierAttempts, Event, EventId, FailureKind,
+    History, HistoryEntry, Name, PromiseToken,
 };
 
 /// Something that an execution asked for and waited for, or still does.
@@ -31,6 +31,8 @@ pub struct Operation {
     pub target: Option<String>,
     /// How it ended; `None` while it is open.
     pub end: Option<OperationEnd>,
+    /// The attempts of an activity that ended, before the last one.
+    pub earlier_attempts: EarlierAttempts,
     /// Whether the history can tell that it is open: it cannot for events and
     /// promises that the code may have stopped listening for.
     pub is_certain: bool,
@@ -192,6 +194,7 @@ impl<'a> Walk<'a> {
             due_at_ms,
             target,
             end: None,
+            earlier_attempts: EarlierAttempts::NONE,
             is_certain: true,
         })
     }
@@ -246,6 +249,15 @@ impl<'a> Walk<'a> {
     fn end(&mut self, index: usize, entry: &HistoryEntry, outcome: OperationOutcome) {
         let operation = &mut self.operations[index];
         if operation.is_open() {
+            if let Event::ActivityCompleted {
+                earlier_attempts, ..
+            }
+            | Event::ActivityFailed {
+                earlier_attempts, ..
+            } = &entry.event
+            {
+                operation.earlier_attempts = *earlier_attempts;
+            }
             operation.is_certain = true;
             operation.end = Some(OperationEnd {
                 event_id: entry.event_id(),

@@ -1,6 +1,6 @@
-//! Reading whole things page by page: instances, histories.
+//! Reading whole things page by page: instances, histories, open calls.
 
-use durable_core::provider::{InstanceFilter, InstanceRecord};
+use durable_core::provider::{InstanceFilter, InstanceRecord, OpenActivity};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 
 use crate::error::CliError;
@@ -111,4 +111,24 @@ pub(crate) async fn histories(
         histories.push(history(store, instance, execution.execution_id).await?);
     }
     Ok(histories)
+}
+
+/// The activity calls of an execution that have not finished, as the store has them.
+pub(crate) async fn open_calls(
+    store: &Store,
+    instance: &InstanceId,
+    execution_id: ExecutionId,
+) -> Result<Vec<OpenActivity>, CliError> {
+    let mut calls = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.provider().open_work(instance, after, PAGE).await?;
+        calls.extend(page.activities);
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    calls.retain(|call: &OpenActivity| call.source().execution_id == execution_id);
+    Ok(calls)
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use durable_cli::{Mark, Timeline};
-use durable_core::{ExecutionId, History};
+use durable_core::{EarlierAttempts, Event, EventId, ExecutionId, History};
 use durable_testkit::{HistoryBuilder, strategy};
 use proptest::prelude::*;
 
@@ -51,6 +51,52 @@ order-7 · order 1.0.0 · execution 1 · running for 10 s
         "deploy",
     ] {
         assert!(svg.contains(part), "{part} in\n{svg}");
+    }
+}
+
+#[test]
+fn retries_and_crashes_stand_beside_their_calls() {
+    let mut history = HistoryBuilder::new("order-7")
+        .at_ms(0)
+        .started("order", &7)
+        .activity("reserve", &7)
+        .activity("charge", &7)
+        .activity("ship", &7)
+        .later(Duration::from_secs(2))
+        .completed(2, &7)
+        .failed(3, durable_core::Failure::application("declined", "no"))
+        .build()
+        .unwrap();
+    for entry in &mut history.entries {
+        match &mut entry.event {
+            Event::ActivityCompleted {
+                earlier_attempts, ..
+            } => *earlier_attempts = EarlierAttempts::new(2, 1),
+            Event::ActivityFailed {
+                earlier_attempts, ..
+            } => *earlier_attempts = EarlierAttempts::new(0, 2),
+            _ => {}
+        }
+    }
+    let timeline = Timeline::of(&history, 4_000)
+        .with_attempts(EventId::new(4), EarlierAttempts::new(1, 0))
+        .with_attempts(EventId::new(2), EarlierAttempts::new(9, 9))
+        .with_attempts(EventId::new(99), EarlierAttempts::new(9, 9));
+    let expected = "\
+order-7 · order 1.0.0 · execution 1 · running for 4 s
+          0 ms
+2 reserve ██████████          2 s, 2 retries, 1 crash
+3 charge  █████████✗          declined, 2 crashes
+4 ship    ██████████████████▶ open, 1 retry
+";
+    assert_eq!(plain(&timeline, 54), expected);
+    let svg = timeline.to_svg();
+    for note in [
+        "2 s, 2 retries, 1 crash",
+        "declined, 2 crashes",
+        "open, 1 retry",
+    ] {
+        assert!(svg.contains(note), "{note} in\n{svg}");
     }
 }
 

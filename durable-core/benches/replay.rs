@@ -16,8 +16,8 @@ use std::slice::Chunks;
 use std::time::{Duration, Instant};
 
 use durable_core::{
-    ActivityOptions, Advance, Command, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry,
-    OpKey, OpPoll, decode_entry, encode_entry,
+    ActivityOptions, Advance, Command, Cursor, EarlierAttempts, Ending, Event, EventId,
+    ExecutionId, HistoryEntry, OpKey, OpPoll, decode_entry, encode_entry,
 };
 
 /// How often each part is measured; odd, for the median.
@@ -306,6 +306,7 @@ fn complete_live(cursor: &mut Cursor, source_event_id: EventId) -> Outcome<()> {
         event_id: EventId::UNASSIGNED,
         source_event_id,
         result: format!(r#"{{"receipt":{source_event_id},"paid":true}}"#).into(),
+        earlier_attempts: EarlierAttempts::NONE,
     };
     let now_ms = cursor.now_ms() + 7;
     let _ = cursor.deliver(completed, now_ms)?;

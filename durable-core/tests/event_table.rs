@@ -138,7 +138,7 @@ fn a_line_says_the_name_before_everything_else() {
         ("TimerCancelled ", "TimerCancelled of event 249"),
         (
             "ActivityFailed ",
-            "ActivityFailed (card_declined) of event 65535",
+            "ActivityFailed (card_declined) at attempt 70004 of event 65535",
         ),
     ] {
         assert_eq!(lines[sample], line);

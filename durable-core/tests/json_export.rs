@@ -4,7 +4,7 @@
 
 mod support;
 
-use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+use durable_core::{EarlierAttempts, Event, EventId, ExecutionId, History, HistoryEntry};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -108,6 +108,7 @@ fn the_order_of_fields_does_not_matter() {
             event_id: EventId::new(3),
             source_event_id: EventId::new(2),
             result: "1".into(),
+            earlier_attempts: EarlierAttempts::NONE,
         },
     );
     assert_eq!(read, expected);

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use durable_core::provider::{
-    ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError, SessionId, SettleOutcome,
-    WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    ClaimedWork, HeartbeatOutcome, ProviderError, SessionId, SettleOutcome, WorkBatch, WorkLease,
+    WorkResult, WorkSettlement,
 };
-use durable_core::{Failure, Limits, MessageId, Name, Payload};
+use durable_core::{Limits, Name, Payload};
 use futures::future::join_all;
 
 use crate::codec::{failure_bytes, message_bytes};
@@ -114,13 +114,13 @@ impl Store {
         &self,
         settlement: &WorkSettlement,
     ) -> Result<SettleOutcome, ProviderError> {
-        let WorkSettlement { lease, result, .. } = settlement;
-        self.options.limits.check_work_result(result)?;
+        let lease = &settlement.lease;
+        self.options.limits.check_work_result(&settlement.result)?;
         let partition = self.partition(&lease.key.instance);
         let mut call = Call::new(&script::SETTLE, partition);
         call.instance(&lease.key.instance);
         push_lease(&mut call.args, lease);
-        push_result(&mut call.args, &lease.key, result, &self.options.limits)?;
+        push_result(&mut call.args, settlement, &self.options.limits)?;
         match self.call(&call).await?.0.as_str() {
             "SETTLED" => Ok(SettleOutcome::Settled),
             "LEASE_LOST" => Ok(SettleOutcome::LeaseLost),
@@ -156,11 +156,10 @@ fn push_lease(args: &mut Args, lease: &WorkLease) {
 /// its instance, and the failure that is kept with the work, if there is one.
 fn push_result(
     args: &mut Args,
-    key: &WorkKey,
-    result: &WorkResult,
+    settlement: &WorkSettlement,
     limits: &Limits,
 ) -> Result<(), ProviderError> {
-    let (sort, not_before_ms, told, failure) = match result {
+    let (sort, not_before_ms, told, failure) = match &settlement.result {
         WorkResult::Finished(result) => ("finished", 0, Some(result.clone()), None),
         WorkResult::Poisoned(failure) => ("poisoned", 0, Some(Err(failure.clone())), Some(failure)),
         WorkResult::Retry {
@@ -179,7 +178,8 @@ fn push_result(
     args.push(sort).number(not_before_ms);
     match told {
         Some(result) => {
-            let message = result_message(key, result);
+            let key = &settlement.lease.key;
+            let message = key.finished(result, settlement.earlier_attempts);
             args.push(message.message_id.as_str())
                 .push(message_bytes(&message)?)
         }
@@ -190,15 +190,4 @@ fn push_result(
         None => Vec::new(),
     });
     Ok(())
-}
-
-fn result_message(key: &WorkKey, result: Result<Payload, Failure>) -> Message {
-    let (execution_id, source_event_id) = (key.execution_id, key.event_id);
-    let body = MessageBody::ActivityFinished {
-        execution_id,
-        source_event_id,
-        result,
-    };
-    let id = format!("activity/{execution_id}/{source_event_id}");
-    Message::new(MessageId::from(id), body)
 }

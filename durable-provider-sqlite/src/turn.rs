@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     Lease, Message, MessageBody, OutgoingMessage, ProviderError, Release, StartInstance,
-    TurnCommit, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    TurnCommit, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{ExecutionId, Failure, InstanceId, Limits, MessageId, Payload};
+use durable_core::{ExecutionId, InstanceId, Limits, MessageId};
 
 use crate::codec::{Entries, failure_bytes, message_bytes, status_bytes};
 
@@ -225,16 +225,19 @@ pub(crate) struct ResultMessage {
 
 impl PreparedSettlement {
     pub(crate) fn new(settlement: WorkSettlement, limits: &Limits) -> Prepared<Self> {
-        let WorkSettlement { lease, result, .. } = settlement;
+        let WorkSettlement {
+            lease,
+            result,
+            earlier_attempts,
+            ..
+        } = settlement;
+        let message = |result| ResultMessage::new(lease.key.finished(result, earlier_attempts));
         limits.check_work_result(&result)?;
         let settling = match result {
-            WorkResult::Finished(result) => {
-                Settling::Finished(ResultMessage::new(&lease.key, result)?)
+            WorkResult::Finished(result) => Settling::Finished(message(result)?),
+            WorkResult::Poisoned(failure) => {
+                Settling::Poisoned(failure_bytes(&failure)?, message(Err(failure))?)
             }
-            WorkResult::Poisoned(failure) => Settling::Poisoned(
-                failure_bytes(&failure)?,
-                ResultMessage::new(&lease.key, Err(failure))?,
-            ),
             WorkResult::Retry {
                 not_before_ms,
                 failure,
@@ -255,15 +258,7 @@ impl PreparedSettlement {
 }
 
 impl ResultMessage {
-    fn new(key: &WorkKey, result: Result<Payload, Failure>) -> Prepared<Self> {
-        let (execution_id, source_event_id) = (key.execution_id, key.event_id);
-        let message_id = MessageId::from(format!("activity/{execution_id}/{source_event_id}"));
-        let body = MessageBody::ActivityFinished {
-            execution_id,
-            source_event_id,
-            result,
-        };
-        let message = Message::new(message_id, body);
+    fn new(message: Message) -> Prepared<Self> {
         Ok(Self {
             bytes: message_bytes(&message)?,
             message_id: message.message_id,

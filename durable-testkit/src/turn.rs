@@ -8,8 +8,8 @@ use durable_core::provider::{
     TurnCommit, WorkKey,
 };
 use durable_core::{
-    ActivityOptions, Attributes, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
-    Name, Payload,
+    ActivityOptions, Attributes, EarlierAttempts, Event, EventId, ExecutionId, Failure,
+    HistoryEntry, InstanceId, Name, Payload,
 };
 
 /// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
@@ -164,6 +164,7 @@ impl TurnBuilder {
             event_id,
             source_event_id: key.event_id,
             result: result.into(),
+            earlier_attempts: EarlierAttempts::NONE,
         })
     }
 

@@ -125,6 +125,7 @@ faults! {
     work::LosesDeadWork => a_dead_sessions_work_is_ready_with_the_crash_counted;
     work::LosesRetryDelays => a_retry_comes_when_it_is_due_as_the_next_attempt;
     work::ForgetsAttempts => attempts_are_counted;
+    work::HidesEarlierAttempts => a_result_says_which_attempts_were_before_it;
     work::TrustsZombies =>
         a_second_settlement_changes_nothing,
         a_settlement_of_a_dead_session_changes_nothing;
@@ -221,6 +222,7 @@ faults_that_scripts_find! {
     scripts_find_lost_work: work::LosesDeadWork;
     scripts_find_lost_retry_delays: work::LosesRetryDelays;
     scripts_find_forgotten_attempts: work::ForgetsAttempts;
+    scripts_find_hidden_attempts: work::HidesEarlierAttempts;
     scripts_find_zombies: work::TrustsZombies;
     scripts_find_forgotten_cancellations: work::ForgetsCancellations;
     scripts_find_finished_work: work::KeepsFinishedWork;

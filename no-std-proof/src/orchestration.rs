@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use durable_core::{
-    ActivityOptions, Advance, Command, Cursor, CursorError, Ending, Event, EventId,
+    ActivityOptions, Advance, Command, Cursor, CursorError, EarlierAttempts, Ending, Event, EventId,
     ExecutionId, OpKey, OpPoll, Outcome, decode_entry, encode_entry,
 };
 
@@ -65,6 +65,7 @@ fn live(cursor: &mut Cursor) -> Result<(), CursorError> {
             event_id,
             source_event_id: EventId::new(2),
             result: "2".into(),
+            earlier_attempts: EarlierAttempts::NONE,
         },
         2_000,
     )?;

@@ -2,7 +2,7 @@
 //! what it recorded. A chain, where each waits for the one before it, or a join.
 
 use durable_core::{
-    ActivityOptions, Advance, Command, Cursor, Ending, Event, EventId, ExecutionId, HistoryEntry,
+    ActivityOptions, Advance, Command, Cursor, EarlierAttempts, Ending, Event, EventId, ExecutionId, HistoryEntry,
     OpKey, OpPoll,
 };
 
@@ -118,6 +118,7 @@ fn complete(cursor: &mut Cursor, source_event_id: EventId) -> Outcome<()> {
         event_id: EventId::UNASSIGNED,
         source_event_id,
         result: format!(r#"{{"receipt":{source_event_id},"paid":true}}"#).into(),
+        earlier_attempts: EarlierAttempts::NONE,
     };
     let now_ms = cursor.now_ms() + 7;
     let _ = cursor.deliver(completed, now_ms)?;

@@ -39,17 +39,35 @@ impl Describer {
                 let wait = span(fire_at_ms.saturating_sub(entry.recorded_at_ms));
                 format!("{} {wait}, due {}", event.kind(), clock(*fire_at_ms))
             }
-            (_, Some(source)) => match (self.names.get(&source), failure(event)) {
-                (Some(name), Some(kind)) => format!("{} `{name}` ({kind})", event.kind()),
-                (Some(name), None) => format!("{} `{name}`", event.kind()),
-                (None, _) => event.kind().to_string(),
-            },
+            (_, Some(source)) => {
+                let named = match (self.names.get(&source), failure(event)) {
+                    (Some(name), Some(kind)) => format!("{} `{name}` ({kind})", event.kind()),
+                    (Some(name), None) => format!("{} `{name}`", event.kind()),
+                    (None, _) => event.kind().to_string(),
+                };
+                named + &attempt(event)
+            }
             (_, None) => event.to_string(),
         };
         Described {
             command: self.numbering.number(event),
             what: harmless(&what),
         }
+    }
+}
+
+/// Which attempt ended an activity, if it was not the first.
+fn attempt(event: &Event) -> String {
+    match event {
+        Event::ActivityCompleted {
+            earlier_attempts, ..
+        }
+        | Event::ActivityFailed {
+            earlier_attempts, ..
+        } if !earlier_attempts.is_none() => {
+            format!(" at attempt {}", earlier_attempts.total().saturating_add(1))
+        }
+        _ => String::new(),
     }
 }
 

@@ -21,7 +21,10 @@ pub(crate) async fn timeline(
     let record = read::record(store, &args.id).await?;
     let execution_id = read::execution(store, &record, args.execution).await?;
     let history = read::history(store, &record.instance, execution_id).await?;
-    let picture = Timeline::of(&history, store.now_ms());
+    let mut picture = Timeline::of(&history, store.now_ms());
+    for call in read::open_calls(store, &record.instance, execution_id).await? {
+        picture = picture.with_attempts(call.item.key.event_id, call.earlier_attempts());
+    }
     match &args.svg {
         Some(path) if path == Path::new("-") => return output.text(&picture.to_svg()),
         Some(path) => {

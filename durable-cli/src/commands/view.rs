@@ -65,6 +65,7 @@ pub(super) fn operation(operation: &Operation) -> Value {
         "due_at_ms": operation.due_at_ms,
         "target": operation.target,
         "end": end,
+        "earlier_attempts": operation.earlier_attempts,
         "certain": operation.is_certain,
     })
 }

@@ -10,7 +10,7 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use durable_core::{CommandKind, Event, History};
+use durable_core::{CommandKind, EarlierAttempts, Event, EventId, History};
 
 use crate::operation::{Operation, OperationOutcome, operations};
 use crate::time::span;
@@ -37,6 +37,7 @@ const FOLDED_FROM: usize = 4;
 ///         event_id: EventId::new(3),
 ///         source_event_id: EventId::new(2),
 ///         result: "true".into(),
+///         earlier_attempts: durable_core::EarlierAttempts::NONE,
 ///     }),
 /// ];
 /// let history = History::new("order-7".into(), ExecutionId::FIRST, entries);
@@ -123,6 +124,16 @@ impl Timeline {
         self
     }
 
+    /// Says of an activity call that is open which attempts it has had: the history cannot.
+    #[must_use]
+    pub fn with_attempts(mut self, call: EventId, earlier: EarlierAttempts) -> Self {
+        let is_of_call = |row: &&mut Row| row.event_id == call.get() && row.state == State::Open;
+        if let Some(row) = self.rows.iter_mut().find(is_of_call) {
+            row.note += &attempts(earlier);
+        }
+        self
+    }
+
     /// The picture as lines of text, this many columns wide, with ANSI colours: print
     /// it through something that takes them out where they do not belong.
     pub fn to_text(&self, columns: usize) -> String {
@@ -149,6 +160,7 @@ impl Row {
             Some(OperationOutcome::Failed(kind)) => (State::Failed, kind.to_string()),
             Some(OperationOutcome::GivenUp) => (State::GivenUp, "given up".to_owned()),
         };
+        let note = note + &attempts(operation.earlier_attempts);
         Self {
             event_id: operation.event_id.get(),
             label: label(operation),
@@ -218,6 +230,16 @@ fn label(operation: &Operation) -> String {
         (None, Some(due)) => format!("{kind} {}", span(due.saturating_sub(operation.begun_at_ms))),
         (None, None) => kind.to_owned(),
     }
+}
+
+/// What a note says of the attempts before the last one, or before the one that runs.
+fn attempts(earlier: EarlierAttempts) -> String {
+    let counted = |count: u32, one: &str, many: &str| match count {
+        0 => String::new(),
+        1 => format!(", 1 {one}"),
+        count => format!(", {count} {many}"),
+    };
+    counted(earlier.failed, "retry", "retries") + &counted(earlier.crashed, "crash", "crashes")
 }
 
 fn title(history: &History, length_ms: u64) -> String {

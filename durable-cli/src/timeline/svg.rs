@@ -12,7 +12,7 @@ use crate::time::span;
 
 const WIDTH: usize = 960;
 const LABELS: usize = 250;
-const NOTES: usize = 130;
+const NOTES: usize = 190;
 const ROW: usize = 24;
 const TOP: usize = 64;
 const BARS: usize = WIDTH - LABELS - NOTES;

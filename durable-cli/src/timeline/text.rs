@@ -12,7 +12,7 @@ use crate::time::span;
 
 /// How wide a label and a note may be, and how wide the bars are at least.
 const MOST_LABEL: usize = 28;
-const MOST_NOTE: usize = 18;
+const MOST_NOTE: usize = 30;
 const LEAST_BARS: usize = 20;
 /// How far apart two ticks are at least.
 const TICK_COLUMNS: usize = 10;

@@ -146,6 +146,7 @@ async fn an_instance_says_what_it_waits_for() {
     expected["waits_for"] = json!([{
         "event": "number", "command": "text", "name": "text", "begun_at_ms": "number",
         "due_at_ms": "null", "target": "text", "end": "null", "certain": "bool",
+        "earlier_attempts": { "failed": "number", "crashed": "number" },
     }]);
     expected["executions"] = json!([{ "execution_id": "number", "last_event_id": "number" }]);
     expected["activities"] = json!([]);
@@ -296,6 +297,7 @@ async fn a_timeline_is_drawn_as_text_and_as_svg() {
     let operation = json!({
         "event": "number", "command": "text", "name": "text", "begun_at_ms": "number",
         "due_at_ms": "null", "target": "null", "end": end, "certain": "bool",
+        "earlier_attempts": { "failed": "number", "crashed": "number" },
     });
     let expected = json!({
         "instance": "text", "execution": "number", "begun_at_ms": "number",

@@ -88,6 +88,7 @@ pub const MAX_ENTRY_BYTES: usize = 64 * 1024 * 1024;
 ///     event_id: EventId::new(3),
 ///     source_event_id: EventId::new(2),
 ///     result: "42".into(),
+///     earlier_attempts: durable_core::EarlierAttempts::NONE,
 /// };
 /// let entry = HistoryEntry::new(1_700_000_000_000, completed);
 /// let bytes = encode_entry(&entry)?;

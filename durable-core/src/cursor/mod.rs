@@ -115,6 +115,7 @@ pub(crate) use tape::EntryOrder;
 ///         event_id: EventId::UNASSIGNED,
 ///         source_event_id: EventId::new(2),
 ///         result: "\"paid\"".into(),
+///         earlier_attempts: durable_core::EarlierAttempts::NONE,
 ///     },
 ///     1_050,
 /// )?;

@@ -175,6 +175,7 @@ impl Cursor {
             | OperationKind::Timer
             | OperationKind::SubOrchestration(_)
             | OperationKind::External(_)
+            | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => {}

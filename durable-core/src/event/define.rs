@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::{Owner, Position};
 use super::key::EventKey;
-use super::parts::{Carried, Parent};
+use super::parts::{Carried, EarlierAttempts, Parent};
 use super::role::{self, Role};
 use crate::attribute::AttributeValue;
 use crate::failure::Failure;
@@ -55,6 +55,7 @@ macro_rules! define_events {
         ///     event_id: EventId::new(3),
         ///     source_event_id: EventId::new(2),
         ///     result: "42".into(),
+        ///     earlier_attempts: durable_core::EarlierAttempts::NONE,
         /// };
         /// assert_eq!(done.event_id(), EventId::new(3));
         /// assert_eq!(done.source_event_id(), Some(EventId::new(2)));

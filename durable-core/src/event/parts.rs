@@ -34,6 +34,39 @@ impl Parent {
     }
 }
 
+/// The attempts of an activity before the one that ended it.
+///
+/// The node that ran the last attempt says it. An activity that ended without one, such as by
+/// its total timeout, has [`NONE`](Self::NONE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EarlierAttempts {
+    /// How many failed and were retried.
+    pub failed: u32,
+    /// How many ended with the process that ran them.
+    pub crashed: u32,
+}
+
+impl EarlierAttempts {
+    /// The first attempt was the last.
+    pub const NONE: Self = Self::new(0, 0);
+
+    /// So many failed, and so many crashed.
+    pub const fn new(failed: u32, crashed: u32) -> Self {
+        Self { failed, crashed }
+    }
+
+    /// Whether there were none.
+    pub const fn is_none(&self) -> bool {
+        self.total() == 0
+    }
+
+    /// How many there were.
+    pub const fn total(self) -> u32 {
+        self.failed.saturating_add(self.crashed)
+    }
+}
+
 /// What one execution hands to the next through continue-as-new.
 ///
 /// ```

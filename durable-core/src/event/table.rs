@@ -45,6 +45,9 @@ macro_rules! __event_table {
                 source_event_id: EventId as role::source(EventKind::ActivityScheduled),
                 /// What it returned.
                 result: Payload as role::recorded("result"),
+                /// The attempts before the one that succeeded.
+                #[serde(default, skip_serializing_if = "EarlierAttempts::is_none")]
+                earlier_attempts: EarlierAttempts as role::Fact,
             }
 
             /// An activity failed for good.
@@ -53,6 +56,9 @@ macro_rules! __event_table {
                 source_event_id: EventId as role::source(EventKind::ActivityScheduled),
                 /// Why.
                 failure: Failure as role::FAILURE,
+                /// The attempts before the one that failed for good.
+                #[serde(default, skip_serializing_if = "EarlierAttempts::is_none")]
+                earlier_attempts: EarlierAttempts as role::Fact,
             }
 
             /// The code gave up an activity that had not finished.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ProviderError;
 use super::receipt::ReceiptRequest;
 use super::start::StartInstance;
+use crate::event::EarlierAttempts;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
@@ -61,6 +62,8 @@ pub enum MessageBody {
         source_event_id: EventId,
         /// What it returned.
         result: Result<Payload, Failure>,
+        /// The attempts before the one that ended it.
+        earlier_attempts: EarlierAttempts,
     },
     /// A timer, or the deadline of an activity, is due.
     TimerFired {

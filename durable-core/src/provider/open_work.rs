@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::lease::SessionId;
 use super::work::{SourceEvent, WorkItem};
+use crate::event::EarlierAttempts;
 use crate::failure::Failure;
 use crate::text::Payload;
 
@@ -66,6 +67,11 @@ impl OpenActivity {
     /// that died was one before.
     pub const fn delivery(&self) -> u32 {
         self.attempt.saturating_add(self.crashes)
+    }
+
+    /// The attempts before the one that runs or is to come.
+    pub const fn earlier_attempts(&self) -> EarlierAttempts {
+        EarlierAttempts::new(self.attempt.saturating_sub(1), self.crashes)
     }
 
     /// When the next attempt may begin, if it is later than this time.

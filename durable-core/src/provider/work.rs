@@ -4,19 +4,21 @@
 //! record of a call: a store keeps at most a copy of that entry, never another form of
 //! it.
 
+use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::lease::SessionId;
+use super::message::{Message, MessageBody};
 use super::wake::WakeSeq;
-use crate::event::Event;
+use crate::event::{EarlierAttempts, Event};
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::{CommandId, CommandKind, EventId, ExecutionId};
 use crate::options::ActivityOptions;
-use crate::text::{InstanceId, Name, Payload};
+use crate::text::{InstanceId, MessageId, Name, Payload};
 
 /// Names an event of an instance: the one that scheduled an activity or a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +74,24 @@ impl WorkKey {
     /// The scheduling event.
     pub const fn source(&self) -> SourceEvent {
         SourceEvent::new(self.execution_id, self.event_id)
+    }
+
+    /// What its instance is told when it has ended. The id follows from the key, so that the
+    /// message can be in an inbox only once.
+    pub fn finished(
+        &self,
+        result: Result<Payload, Failure>,
+        earlier_attempts: EarlierAttempts,
+    ) -> Message {
+        let (execution_id, source_event_id) = (self.execution_id, self.event_id);
+        let body = MessageBody::ActivityFinished {
+            execution_id,
+            source_event_id,
+            result,
+            earlier_attempts,
+        };
+        let id = format!("activity/{execution_id}/{source_event_id}");
+        Message::new(MessageId::from(id), body)
     }
 }
 
@@ -214,6 +234,11 @@ impl ClaimedWork {
     pub const fn delivery(&self) -> u32 {
         self.attempt.saturating_add(self.crashes)
     }
+
+    /// The attempts before this one.
+    pub const fn earlier_attempts(&self) -> EarlierAttempts {
+        EarlierAttempts::new(self.attempt.saturating_sub(1), self.crashes)
+    }
 }
 
 /// Work that a session has claimed.
@@ -249,12 +274,25 @@ pub struct WorkSettlement {
     pub lease: WorkLease,
     /// What became of it.
     pub result: WorkResult,
+    /// The attempts before this one, which the instance is told with the result.
+    pub earlier_attempts: EarlierAttempts,
 }
 
 impl WorkSettlement {
-    /// Gives the item of this lease back with this result.
+    /// Gives the item of this lease back with this result of its first attempt.
     pub const fn new(lease: WorkLease, result: WorkResult) -> Self {
-        Self { lease, result }
+        Self {
+            lease,
+            result,
+            earlier_attempts: EarlierAttempts::NONE,
+        }
+    }
+
+    /// There were these attempts before.
+    #[must_use]
+    pub const fn after(mut self, earlier_attempts: EarlierAttempts) -> Self {
+        self.earlier_attempts = earlier_attempts;
+        self
     }
 }
 

@@ -2,8 +2,8 @@
 //! come in, and for what operations come to.
 
 use durable_core::{
-    ActivityOptions, Carried, Event, EventId, ExecutionId, Failure, FailureKind, Outcome, Payload,
-    PromiseToken,
+    ActivityOptions, Carried, EarlierAttempts, Event, EventId, ExecutionId, Failure, FailureKind,
+    Outcome, Payload, PromiseToken,
 };
 
 /// The instance that every test is about.
@@ -52,6 +52,7 @@ pub(crate) fn completed(source: u64, result: &str) -> Event {
         event_id: NONE,
         source_event_id: id(source),
         result: result.into(),
+        earlier_attempts: EarlierAttempts::NONE,
     }
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn failed(source: u64, message: &str) -> Event {
         event_id: NONE,
         source_event_id: id(source),
         failure: failure(message),
+        earlier_attempts: EarlierAttempts::NONE,
     }
 }
 

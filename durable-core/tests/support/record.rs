@@ -2,8 +2,8 @@
 
 use durable_core::provider::{InstanceStatus, Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
-    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
-    decode_message, decode_status, encode_failure, encode_message, encode_status,
+    DecodeError, EarlierAttempts, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent,
+    decode_failure, decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -11,7 +11,8 @@ use proptest::sample::select;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
-    any_execution, any_failure, any_number, any_outcome, any_parent, any_source, text,
+    any_earlier_attempts, any_execution, any_failure, any_number, any_outcome, any_parent,
+    any_source, text,
 };
 use super::text::any_text;
 
@@ -118,6 +119,7 @@ fn messages() -> Vec<(&'static str, Record)> {
         execution_id,
         source_event_id,
         result,
+        earlier_attempts: EarlierAttempts::new(2, 1),
     };
     let child = |result| MessageBody::SubOrchestrationFinished {
         execution_id,
@@ -241,14 +243,16 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
             MessageBody::Start(start)
         },
     );
-    let activity =
-        (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
+    let activity = (place(), any_outcome(), any_earlier_attempts()).prop_map(
+        |((execution_id, source_event_id), result, earlier_attempts)| {
             MessageBody::ActivityFinished {
                 execution_id,
                 source_event_id,
                 result,
+                earlier_attempts,
             }
-        });
+        },
+    );
     let timer =
         (place(), any_number()).prop_map(|((execution_id, source_event_id), fire_at_ms)| {
             MessageBody::TimerFired {

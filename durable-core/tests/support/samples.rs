@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, AttributeValue, Carried, Event, EventId, ExecutionId, Failure, FailureKind,
-    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    ActivityOptions, AttributeValue, Carried, EarlierAttempts, Event, EventId, ExecutionId,
+    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
 };
 
 /// An entry, and which of the entries of its kind it is if there are several.
@@ -165,6 +165,7 @@ fn activities() -> Vec<Sample> {
                 event_id: at(3),
                 source_event_id: at(2),
                 result: r#"{"receipt":"№ 42"}"#.into(),
+                earlier_attempts: EarlierAttempts::NONE,
             },
         ),
         sample(
@@ -173,6 +174,7 @@ fn activities() -> Vec<Sample> {
                 event_id: at(65_536),
                 source_event_id: at(65_535),
                 failure: declined(),
+                earlier_attempts: EarlierAttempts::new(70_000, 3),
             },
         ),
         sample(

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use durable_core::Event;
+use durable_core::{EarlierAttempts, Event};
 use durable_runtime::{
     Activity, ActivityContext, ClientError, Failure, FailureKind, Orchestration,
     OrchestrationContext, Registry, RegistryBuilder, RetryPolicy, RuntimeOptions,
@@ -168,7 +168,10 @@ async fn times_of_attempts(call: Call, succeeds_at: u32) -> (Result<u32, Failure
         Ok(_) => assert_eq!(kinds, ONE_SUCCESS),
         Err(_) => assert_eq!(kinds, ONE_FAILURE),
     }
-    (result, times.take())
+    let times = times.take();
+    let earlier = EarlierAttempts::new(times.len() as u32 - 1, 0);
+    assert_eq!(world.earlier_attempts("call-1", 1).await, [earlier]);
+    (result, times)
 }
 
 #[tokio::test(start_paused = true)]

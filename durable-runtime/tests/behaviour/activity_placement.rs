@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use durable_core::Name;
+use durable_core::{EarlierAttempts, Name};
 use durable_runtime::{
     Activity, ActivityContext, ClientError, Failure, FailureKind, Orchestration,
     OrchestrationContext, Registry, RetryPolicy, RuntimeOptions,
@@ -284,6 +284,8 @@ async fn an_activity_runs_again_after_a_crash_knows_it_and_its_result_is_recorde
     let delivered = delivered.map(|(attempt, again)| (key.clone(), attempt, again));
     // Two attempts are allowed, and one failed: a crash is no failure.
     assert_eq!(*runs.lock().unwrap(), delivered);
+    let earlier = world.earlier_attempts("order-1", 1).await;
+    assert_eq!(earlier, [EarlierAttempts::new(1, 1)]);
     assert_eq!(
         world.kinds("order-1", 1).await,
         [

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use durable_core::provider::{Message, MessageBody, OutgoingMessage, Provider};
-use durable_core::{EventId, ExecutionId};
+use durable_core::{EarlierAttempts, EventId, ExecutionId};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     RetryPolicy, RuntimeOptions,
@@ -156,6 +156,7 @@ async fn messages_that_mean_nothing_are_dropped_counted_and_acknowledged() {
         execution_id: ExecutionId::new(execution),
         source_event_id: EventId::new(source),
         result: Ok("9".into()),
+        earlier_attempts: EarlierAttempts::NONE,
     };
     let fired = |source: u64| MessageBody::TimerFired {
         execution_id: ExecutionId::FIRST,

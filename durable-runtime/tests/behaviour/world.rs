@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{InstanceStatus, Provider, StatusKind};
-use durable_core::{EventId, ExecutionId, History, HistoryEntry};
+use durable_core::{EarlierAttempts, Event, EventId, ExecutionId, History, HistoryEntry};
 use durable_runtime::{Client, Failure, OrchestrationContext, Registry, Runtime, RuntimeOptions};
 use durable_testkit::{MemoryProvider, TokioClock};
 
@@ -108,6 +108,25 @@ impl World {
             .iter()
             .map(|entry| entry.event.kind().name())
             .collect()
+    }
+
+    /// Of each activity of an execution that ended, the attempts before the last one.
+    pub(crate) async fn earlier_attempts(
+        &self,
+        instance: &str,
+        execution: u64,
+    ) -> Vec<EarlierAttempts> {
+        let history = self.history(instance, execution).await;
+        let ended = history.iter().filter_map(|entry| match &entry.event {
+            Event::ActivityCompleted {
+                earlier_attempts, ..
+            }
+            | Event::ActivityFailed {
+                earlier_attempts, ..
+            } => Some(*earlier_attempts),
+            _ => None,
+        });
+        ended.collect()
     }
 
     /// Where an instance stands.

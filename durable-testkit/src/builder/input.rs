@@ -1,6 +1,6 @@
 //! Inputs: what the code is told.
 
-use durable_core::{Event, EventId, EventKind, Failure, MessageId, Name};
+use durable_core::{EarlierAttempts, Event, EventId, EventKind, Failure, MessageId, Name};
 use serde::Serialize;
 
 use super::history::HistoryBuilder;
@@ -37,6 +37,7 @@ impl HistoryBuilder {
                 event_id,
                 source_event_id,
                 result: value,
+                earlier_attempts: EarlierAttempts::NONE,
             },
         })
     }
@@ -60,6 +61,7 @@ impl HistoryBuilder {
                 event_id,
                 source_event_id,
                 failure,
+                earlier_attempts: EarlierAttempts::NONE,
             },
         })
     }

@@ -183,6 +183,7 @@ impl TestNode<'_> {
     /// Settles one work item.
     async fn settle(&self, work: &ClaimedWork, result: WorkResult) -> CheckResult<SettleOutcome> {
         let settlement = WorkSettlement::new(work.lease.clone(), result);
+        let settlement = settlement.after(work.earlier_attempts());
         Ok(self.provider.settle_work(settlement).await?)
     }
 

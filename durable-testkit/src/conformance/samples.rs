@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use durable_core::provider::{Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
-    ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
-    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    ActivityOptions, AttributeValue, Attributes, Carried, EarlierAttempts, Event, EventId,
+    EventKind, ExecutionId, Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy,
+    UnreadEvent,
 };
 
 /// Names that end up in keys, statements, patterns and paths.
@@ -102,11 +103,13 @@ fn event(kind: EventKind, event_id: EventId) -> Option<Event> {
             event_id,
             source_event_id,
             result: "42".into(),
+            earlier_attempts: EarlierAttempts::NONE,
         },
         EventKind::ActivityFailed => Event::ActivityFailed {
             event_id,
             source_event_id,
             failure: failure(),
+            earlier_attempts: EarlierAttempts::NONE,
         },
         EventKind::ActivityCancelRequested => Event::ActivityCancelRequested {
             event_id,
@@ -290,11 +293,13 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
             execution_id,
             source_event_id,
             result: Ok("42".into()),
+            earlier_attempts: EarlierAttempts::NONE,
         },
         MessageBody::ActivityFinished {
             execution_id,
             source_event_id,
             result: Err(failure()),
+            earlier_attempts: EarlierAttempts::NONE,
         },
         MessageBody::TimerFired {
             execution_id,

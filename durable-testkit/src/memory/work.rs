@@ -1,10 +1,10 @@
 //! Work: claiming it, taking it back, cancelling it.
 
 use durable_core::provider::{
-    CancelledWork, Change, ClaimedWork, HeartbeatOutcome, Message, MessageBody, ProviderError,
-    SessionId, SettleOutcome, WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    CancelledWork, Change, ClaimedWork, HeartbeatOutcome, ProviderError, SessionId, SettleOutcome,
+    WorkBatch, WorkItem, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{Failure, InstanceId, MessageId, Name, Payload};
+use durable_core::{InstanceId, Name, Payload};
 
 use super::queue::Wanted;
 use super::state::MemoryState;
@@ -122,7 +122,12 @@ impl MemoryState {
 
     /// Applies a settlement; answers whether its lease was held.
     fn settle(&mut self, settlement: WorkSettlement) -> bool {
-        let WorkSettlement { lease, result, .. } = settlement;
+        let WorkSettlement {
+            lease,
+            result,
+            earlier_attempts,
+            ..
+        } = settlement;
         let Some(work) = self.work.held_under(&lease) else {
             return false;
         };
@@ -134,14 +139,16 @@ impl MemoryState {
         match result {
             WorkResult::Finished(result) => {
                 self.work.remove(&key);
-                self.put_result(&key, result);
+                let message = key.finished(result, earlier_attempts);
+                self.put_message(&key.instance, message);
             }
             WorkResult::Poisoned(failure) => {
                 if let Some(work) = self.work.remove(&key) {
                     let kept = (work.item, failure.clone());
                     self.poisoned.insert(key.clone(), kept);
                 }
-                self.put_result(&key, Err(failure));
+                let message = key.finished(Err(failure), earlier_attempts);
+                self.put_message(&key.instance, message);
             }
             WorkResult::Retry {
                 not_before_ms,
@@ -156,18 +163,6 @@ impl MemoryState {
             }
         }
         true
-    }
-
-    fn put_result(&mut self, key: &WorkKey, result: Result<Payload, Failure>) {
-        let message = Message {
-            message_id: MessageId::from(format!("activity/{}/{}", key.execution_id, key.event_id)),
-            body: MessageBody::ActivityFinished {
-                execution_id: key.execution_id,
-                source_event_id: key.event_id,
-                result,
-            },
-        };
-        self.put_message(&key.instance, message);
     }
 
     /// When time alone may make work of these queues ready for this session.

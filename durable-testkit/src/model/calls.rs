@@ -268,7 +268,8 @@ impl Play<'_> {
         };
         let result = self.work_result(how);
         let settle = async |side: &dyn Provider, work: ClaimedWork| {
-            let settlement = WorkSettlement::new(work.lease, result.clone());
+            let earlier = work.earlier_attempts();
+            let settlement = WorkSettlement::new(work.lease, result.clone()).after(earlier);
             let answer = side.settle_work(settlement).await;
             ComparedAnswer::of(answer, ComparedAnswer::Settled)
         };

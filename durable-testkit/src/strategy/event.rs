@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
-    Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken,
-    RetryPolicy, UnreadEvent, Version,
+    ActivityOptions, AttributeValue, Attributes, Carried, EarlierAttempts, Event, EventId,
+    EventKind, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name,
+    Parent, Payload, PromiseToken, RetryPolicy, UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -69,6 +69,7 @@ any_field! {
     Parent => any_parent(),
     Box<Carried> => any_carried().prop_map(Box::new),
     AttributeValue => any_attribute(),
+    EarlierAttempts => any_earlier_attempts(),
     ActivityOptions => any_options(),
     Failure => any_failure(),
     Result<Payload, Failure> => any_outcome(),
@@ -286,6 +287,11 @@ fn any_carried() -> impl Strategy<Value = Carried> {
                 carried
             },
         )
+}
+
+/// Any attempts before the last one.
+fn any_earlier_attempts() -> impl Strategy<Value = EarlierAttempts> {
+    (any::<u32>(), any::<u32>()).prop_map(|(failed, crashed)| EarlierAttempts::new(failed, crashed))
 }
 
 /// Any options of an activity.

@@ -8,7 +8,7 @@ use durable_core::provider::{
     PoisonedPage, Provider, ProviderError, SessionId, SettleOutcome, TurnCommit, WorkBatch,
     WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{ActivityOptions, Name, Payload};
+use durable_core::{ActivityOptions, EarlierAttempts, Name, Payload};
 
 use super::{change, fault, locked};
 
@@ -78,6 +78,18 @@ fault! {
 }
 
 fault! {
+    /// Tells every result as that of a first attempt.
+    HidesEarlierAttempts {}
+    async fn settle_work(
+        &self,
+        settlement: WorkSettlement,
+    ) -> Result<SettleOutcome, ProviderError> {
+        let first = settlement.after(EarlierAttempts::NONE);
+        self.store.settle_work(first).await
+    }
+}
+
+fault! {
     /// Takes a result from any session.
     TrustsZombies {}
     async fn settle_work(
@@ -95,6 +107,7 @@ fault! {
             execution_id: key.execution_id,
             source_event_id: key.event_id,
             result,
+            earlier_attempts: EarlierAttempts::NONE,
         };
         let message = Message::new(format!("zombie of {}", key.event_id).into(), body);
         let outgoing = OutgoingMessage::new(key.instance, message);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use durable_core::InstanceId;
 use durable_core::provider::{
     CommitOutcome, Committed, FiredTimers, IdReuse, Layer, Layered, Lease, Message, MessageBody,
     OutgoingMessage, Provider, ProviderError, ReadyInstances, SendOutcome, SessionId,
     SettleOutcome, StartOutcome, TurnCommit, WorkResult, WorkSettlement,
 };
+use durable_core::{EarlierAttempts, InstanceId};
 use durable_testkit::MemoryProvider;
 
 /// Puts a mistake around each handle on one store.
@@ -224,6 +224,7 @@ broken! {
                 execution_id: source.execution_id,
                 source_event_id: source.event_id,
                 result: Ok("1".into()),
+                earlier_attempts: EarlierAttempts::NONE,
             };
             let message_id = format!("invented-{}", source.event_id);
             let message = Message::new(message_id.into(), body);

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::field::Frozen;
 use super::parts::{
-    ActivityOptionsR1, AttributeValueR1, CarriedR1, FailureR1, OutcomeR1, ParentR1, PromiseTokenR1,
+    ActivityOptionsR1, AttributeValueR1, CarriedR1, EarlierAttemptsR1, FailureR1, OutcomeR1,
+    ParentR1, PromiseTokenR1,
 };
 use super::{read, write};
 use crate::codec::error::{DecodeError, EncodeError};
@@ -105,12 +106,14 @@ payloads! {
     ActivityCompleted 1 ActivityCompletedR1<'a> {
         source_event_id: u64,
         result: &'a str,
+        earlier_attempts: EarlierAttemptsR1,
     }
 
     ActivityFailed 1 ActivityFailedR1<'a> {
         source_event_id: u64,
         #[serde(borrow)]
         failure: FailureR1<'a>,
+        earlier_attempts: EarlierAttemptsR1,
     }
 
     ActivityCancelRequested 1 ActivityCancelRequestedR1 {

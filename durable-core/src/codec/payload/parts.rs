@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::field::{Frozen, List};
 use crate::attribute::{AttributeValue, Attributes};
 use crate::codec::error::PayloadFault;
-use crate::event::{Carried, Parent, UnreadEvent};
+use crate::event::{Carried, EarlierAttempts, Parent, UnreadEvent};
 use crate::failure::{Failure, FailureKind};
 use crate::id::PromiseToken;
 use crate::options::{ActivityOptions, RetryPolicy};
@@ -59,6 +59,11 @@ frozen_struct! {
         cancel_reason: Option<&'a str>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+    }
+
+    EarlierAttempts as EarlierAttemptsR1 {
+        failed: u32,
+        crashed: u32,
     }
 
     UnreadEvent as UnreadEventR1<'a> {

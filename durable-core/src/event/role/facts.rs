@@ -6,7 +6,7 @@ use super::{Role, equal};
 use crate::event::compare::Position;
 use crate::event::define::EventKind;
 use crate::event::key::EventKey;
-use crate::event::parts::Parent;
+use crate::event::parts::{EarlierAttempts, Parent};
 use crate::id::{EventId, ExecutionId};
 use crate::limits::{LimitError, Limits};
 use crate::options::ActivityOptions;
@@ -116,3 +116,12 @@ impl Role<u64> for Fact {}
 impl Role<ExecutionId> for Fact {}
 impl Role<MessageId> for Fact {}
 impl Role<Option<Parent>> for Fact {}
+
+impl Role<EarlierAttempts> for Fact {
+    fn show_detail(&self, value: &EarlierAttempts, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match value.total() {
+            0 => Ok(()),
+            earlier => write!(f, " at attempt {}", earlier.saturating_add(1)),
+        }
+    }
+}

@@ -4,10 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use durable_core::provider::{
-    ClaimedWork, ProviderError, WakeTopic, WorkLease, WorkResult, WorkSettlement,
-};
-use durable_core::{Failure, FailureKind, Payload};
+use durable_core::provider::{ClaimedWork, ProviderError, WakeTopic, WorkResult, WorkSettlement};
+use durable_core::{Failure, FailureKind};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -100,12 +98,22 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
     let result = attempt(node, &claimed, cancellation).instrument(span).await;
     metrics::counter!("durable_activities_total", "verdict" => retry::label(&result)).increment(1);
     metrics::histogram!("durable_activity_seconds").record(began.elapsed());
+    let earlier_attempts = claimed.earlier_attempts();
     let lease = claimed.lease;
     if let WorkResult::Finished(result) = result {
-        return finish(node, lease, result).await;
+        let result = LocalResult {
+            lease,
+            result,
+            earlier_attempts,
+        };
+        return finish(node, result).await;
     }
     let key = lease.key.clone();
-    settle(node, WorkSettlement::new(lease, result)).await;
+    settle(
+        node,
+        WorkSettlement::new(lease, result).after(earlier_attempts),
+    )
+    .await;
     // An instance without a task on this node does not wait for it.
     let _ = node
         .instance_tasks
@@ -122,12 +130,11 @@ fn measure_wait(node: &Node, claimed: &ClaimedWork) {
 
 /// The result goes to the task of the instance if this node has one, else to the
 /// inbox.
-async fn finish(node: &Node, lease: WorkLease, result: Result<Payload, Failure>) {
-    let instance = lease.key.instance.clone();
-    let incoming = Incoming::Result(LocalResult { lease, result });
+async fn finish(node: &Node, result: LocalResult) {
+    let instance = result.lease.key.instance.clone();
+    let incoming = Incoming::Result(result);
     if let Err(Incoming::Result(unsent)) = node.instance_tasks.forward(&instance, incoming) {
-        let result = WorkResult::Finished(unsent.result);
-        settle(node, WorkSettlement::new(unsent.lease, result)).await;
+        settle(node, unsent.into_settlement()).await;
     }
 }
 
@@ -144,7 +151,7 @@ async fn settle_or_give_up(node: &Node, settlement: WorkSettlement) {
     let mut backoff = Backoff::default();
     while let Err(error) = node.provider.settle_work(settlement.clone()).await {
         if !wait::is_passing(&error) {
-            return settle_refused(node, settlement.lease, &error).await;
+            return settle_refused(node, settlement, &error).await;
         }
         wait::out_error(node, &mut backoff, &error).await;
         if node.ended.is_cancelled() {
@@ -155,13 +162,13 @@ async fn settle_or_give_up(node: &Node, settlement: WorkSettlement) {
 
 /// The store or the codec refuses a result and always will: the orchestration gets to
 /// know that instead.
-async fn settle_refused(node: &Node, lease: WorkLease, error: &ProviderError) {
+async fn settle_refused(node: &Node, mut settlement: WorkSettlement, error: &ProviderError) {
     let kind = match error {
         ProviderError::NotEncodable { .. } => FailureKind::PayloadCodec,
         _ => FailureKind::LimitExceeded,
     };
     let failure = Failure::new(kind, error.to_string()).not_retryable();
-    let settlement = WorkSettlement::new(lease, WorkResult::Finished(Err(failure)));
+    settlement.result = WorkResult::Finished(Err(failure));
     if let Err(error) = node.provider.settle_work(settlement).await {
         // After the end of the session another one can claim the work.
         tracing::error!(%error, "a result could not be stored");

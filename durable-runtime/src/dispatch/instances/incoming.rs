@@ -1,8 +1,10 @@
 //! What reaches an instance: messages of its inbox, and results of activities that ran
 //! on this node.
 
-use durable_core::provider::{InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease};
-use durable_core::{Failure, Payload};
+use durable_core::provider::{
+    InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease, WorkResult, WorkSettlement,
+};
+use durable_core::{EarlierAttempts, Failure, Payload};
 
 use crate::payload_codec::{ActiveCodec, PayloadCodecError};
 
@@ -72,4 +74,13 @@ pub(crate) struct UnreadableMessage {
 pub(crate) struct LocalResult {
     pub(crate) lease: WorkLease,
     pub(crate) result: Result<Payload, Failure>,
+    pub(crate) earlier_attempts: EarlierAttempts,
+}
+
+impl LocalResult {
+    /// The result on its way to the store.
+    pub(crate) fn into_settlement(self) -> WorkSettlement {
+        let result = WorkResult::Finished(self.result);
+        WorkSettlement::new(self.lease, result).after(self.earlier_attempts)
+    }
 }

@@ -13,9 +13,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Instant;
 
-use durable_core::provider::{
-    CommitId, Lease, ReadyInstance, Release, WorkKey, WorkResult, WorkSettlement,
-};
+use durable_core::provider::{CommitId, Lease, ReadyInstance, Release, WorkKey};
 use durable_core::{EventId, Failure, FailureKind};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -348,9 +346,8 @@ impl InstanceTask {
             .incoming
             .drain(..)
             .filter_map(|incoming| match incoming {
-                Incoming::Result(LocalResult { lease, result }) => {
-                    let result = WorkResult::Finished(result);
-                    Some(activities::settle(node, WorkSettlement::new(lease, result)))
+                Incoming::Result(result) => {
+                    Some(activities::settle(node, result.into_settlement()))
                 }
                 Incoming::Message(_) | Incoming::Unreadable(_) | Incoming::Settled(_) => None,
             });

@@ -1,7 +1,9 @@
 //! What a message means to an execution.
 
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
-use durable_core::{Carried, Event, EventId, EventKind, ExecutionId, Failure, Payload, Version};
+use durable_core::{
+    Carried, EarlierAttempts, Event, EventId, EventKind, ExecutionId, Failure, Payload, Version,
+};
 
 use super::Incoming;
 use crate::dispatch::activities;
@@ -36,7 +38,7 @@ pub(super) struct PassedDeadline {
 impl PassedDeadline {
     /// The input that ends the activity.
     pub(super) fn into_event(self) -> Event {
-        activity_event(self.scheduled, Err(self.failure))
+        activity_event(self.scheduled, Err(self.failure), EarlierAttempts::NONE)
     }
 }
 
@@ -52,6 +54,7 @@ pub(super) fn interpret(
             execution,
             &done.lease.key,
             done.result.clone(),
+            done.earlier_attempts,
         )),
         Incoming::Settled(_) => Ok(Meaning::Nothing("settled")),
         Incoming::Unreadable(unreadable) => Err(unreadable.error.clone().into()),
@@ -63,11 +66,12 @@ fn activity_finished(
     execution: &Execution,
     key: &WorkKey,
     result: Result<Payload, Failure>,
+    earlier_attempts: EarlierAttempts,
 ) -> Meaning {
     if key.execution_id != execution.execution_id() {
         return Meaning::Nothing("other_execution");
     }
-    Meaning::Input(activity_event(key.event_id, result))
+    Meaning::Input(activity_event(key.event_id, result, earlier_attempts))
 }
 
 fn interpret_message(
@@ -89,8 +93,9 @@ fn interpret_message(
         MessageBody::ActivityFinished {
             source_event_id,
             result,
+            earlier_attempts,
             ..
-        } => Meaning::Input(activity_event(source_event_id, result)),
+        } => Meaning::Input(activity_event(source_event_id, result, earlier_attempts)),
         MessageBody::TimerFired {
             source_event_id,
             fire_at_ms,
@@ -183,18 +188,24 @@ fn interpret_start(
     }
 }
 
-fn activity_event(source_event_id: EventId, result: Result<Payload, Failure>) -> Event {
+fn activity_event(
+    source_event_id: EventId,
+    result: Result<Payload, Failure>,
+    earlier_attempts: EarlierAttempts,
+) -> Event {
     let event_id = EventId::UNASSIGNED;
     match result {
         Ok(result) => Event::ActivityCompleted {
             event_id,
             source_event_id,
             result,
+            earlier_attempts,
         },
         Err(failure) => Event::ActivityFailed {
             event_id,
             source_event_id,
             failure,
+            earlier_attempts,
         },
     }
 }

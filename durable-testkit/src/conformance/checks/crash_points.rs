@@ -8,7 +8,7 @@ use durable_core::provider::{
     ClaimedWork, InboxMessage, InstanceFilter, MessageBody, ReadyInstance, StatusKind, TurnCommit,
     WorkKey, WorkResult,
 };
-use durable_core::{ExecutionId, HistoryEntry, InstanceId};
+use durable_core::{EarlierAttempts, ExecutionId, HistoryEntry, InstanceId};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
@@ -152,6 +152,7 @@ impl Scenario<'_> {
                     execution_id: work.item.key.execution_id,
                     source_event_id: work.item.key.event_id,
                     result,
+                    earlier_attempts: EarlierAttempts::NONE,
                 };
                 self.a()?.inbox.push(finished);
             }

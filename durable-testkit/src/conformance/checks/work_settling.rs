@@ -4,7 +4,7 @@
 use durable_core::provider::{
     ClaimedWork, HeartbeatOutcome, InboxMessage, MessageBody, PoisonedWork, WorkResult,
 };
-use durable_core::{Failure, FailureKind, Payload};
+use durable_core::{EarlierAttempts, Failure, FailureKind, Payload};
 
 use super::super::check::{Check, check};
 use super::super::env::Env;
@@ -18,6 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Work, results_come_in_the_order_in_which_work_was_settled),
     check!(Work, a_retry_comes_when_it_is_due_as_the_next_attempt),
     check!(Work, attempts_are_counted),
+    check!(Work, a_result_says_which_attempts_were_before_it),
     check!(Work, work_that_is_handed_back_is_ready_as_the_same_attempt),
     check!(Work, work_that_is_handed_back_waits_until_it_may_be_run),
     check!(Work, a_heartbeat_reaches_the_next_attempt),
@@ -38,7 +39,8 @@ pub(super) async fn claimed(env: &Env) -> CheckResult<(TestNode<'_>, ClaimedWork
     Ok((node, work))
 }
 
-/// Demands that the messages are one result of this work.
+/// Demands that the messages are one result of this work, after the attempts that the claim
+/// says.
 pub(super) fn is_result_of(
     work: &ClaimedWork,
     messages: &[InboxMessage],
@@ -49,6 +51,7 @@ pub(super) fn is_result_of(
         execution_id: work.item.key.execution_id,
         source_event_id: work.item.key.event_id,
         result,
+        earlier_attempts: work.earlier_attempts(),
     };
     ensure_eq("the messages", bodies, vec![&expected])
 }
@@ -142,6 +145,20 @@ async fn attempts_are_counted(env: Env) -> CheckResult {
         (work.attempt, work.crashes),
         (4, 0),
     )
+}
+
+async fn a_result_says_which_attempts_were_before_it(env: Env) -> CheckResult {
+    let (node, work) = claimed(&env).await?;
+    node.settle_held(&work, retry(0)).await?;
+    let work = node.take_work().await?;
+    ensure_eq(
+        "the attempts before",
+        work.earlier_attempts(),
+        EarlierAttempts::new(1, 0),
+    )?;
+    node.settle_held(&work, done()).await?;
+    let ready = node.take("a").await?;
+    is_result_of(&work, &ready.messages, Ok("42".into()))
 }
 
 async fn work_that_is_handed_back_is_ready_as_the_same_attempt(env: Env) -> CheckResult {

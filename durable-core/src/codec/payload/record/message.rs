@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::field::Frozen;
 use super::super::parse;
-use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1, SendOutcomeR1};
+use super::super::parts::{
+    AttributesR1, EarlierAttemptsR1, FailureR1, OutcomeR1, ParentR1, SendOutcomeR1,
+};
 use super::{Read, write};
 use crate::codec::error::EncodeError;
 use crate::codec::record::RecordKind;
@@ -85,11 +87,17 @@ messages! {
     }
 
     ActivityFinishedMessage ActivityFinishedMessageR1
-    for (MessageBody::ActivityFinished { execution_id, source_event_id, result }) {
+    for (MessageBody::ActivityFinished {
+        execution_id,
+        source_event_id,
+        result,
+        earlier_attempts
+    }) {
         execution_id: u64,
         source_event_id: u64,
         #[serde(borrow)]
         result: OutcomeR1<'a>,
+        earlier_attempts: EarlierAttemptsR1,
     }
 
     TimerFiredMessage TimerFiredMessageR1
