@@ -119,6 +119,7 @@ mod store;
 mod timer;
 mod tls;
 mod turn;
+mod view;
 mod wake;
 mod work;
 

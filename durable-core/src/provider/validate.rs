@@ -1,12 +1,14 @@
 //! What a turn must satisfy, whatever the store: checked once, here, before a provider
 //! writes anything.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 
 use super::commit::TurnCommit;
 use super::error::ProviderError;
 use super::query::InstanceStatus;
+use super::view::ViewUpdate;
 use super::work::SourceEvent;
 use crate::event::Event;
 use crate::history::HistoryEntry;
@@ -30,6 +32,8 @@ impl TurnCommit {
     ///   not named in the order of their events, each once,
     /// - it finishes or cancels work, or cancels a timer, that an event of this very turn
     ///   scheduled: a turn leaves out what it would take back,
+    /// - a view that changes is named twice, or with an event of another turn or of something
+    ///   else,
     /// - the status says that the instance is pending.
     ///
     /// [`ProviderError::Refused`] if a name is empty or too long, or a payload too large.
@@ -53,6 +57,7 @@ impl TurnCommit {
         self.check_next_execution()?;
         self.check_work()?;
         self.check_timers()?;
+        self.check_views()?;
         if self.update.status == Some(InstanceStatus::Pending) {
             return invalid("an instance with a committed turn is not pending".into());
         }
@@ -100,6 +105,22 @@ impl TurnCommit {
         }
         check_rising("a new timer", self.new_timers.iter().copied())?;
         self.check_older("a timer", self.cancelled_timers.iter())
+    }
+
+    fn check_views(&self) -> Result<(), ProviderError> {
+        let mut names = BTreeSet::new();
+        for update in &self.update.views {
+            let ViewUpdate { name, source } = update;
+            if self.view_change(update).is_none() {
+                return invalid(format!(
+                    "view `{name}` names {source}, which is no change of it in this turn"
+                ));
+            }
+            if !names.insert(name) {
+                return invalid(format!("view `{name}` changes twice"));
+            }
+        }
+        Ok(())
     }
 
     /// What a turn removes is older than the turn: it does not add what it removes.

@@ -9,6 +9,7 @@ pub(crate) mod open_work;
 pub(crate) mod reading;
 pub(crate) mod time;
 pub(crate) mod timers;
+pub(crate) mod views;
 pub(crate) mod waking;
 pub(crate) mod work;
 

@@ -20,6 +20,7 @@ mod starting;
 mod time;
 mod timers;
 mod validity;
+mod views;
 mod wakeups;
 mod watching;
 mod work;
@@ -56,5 +57,6 @@ pub(super) const ALL: &[&[Check]] = &[
     lifecycle::CHECKS,
     pruning::CHECKS,
     attributes::CHECKS,
+    views::CHECKS,
     limits::CHECKS,
 ];
