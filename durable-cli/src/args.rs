@@ -60,6 +60,8 @@ pub(crate) enum Command {
     List(List),
     /// Show one instance: where it stands and what it waits for
     Show(Instance),
+    /// Show the views of an instance, or the value of one of them
+    View(ViewArgs),
     /// Show the history of an instance, event by event
     History(History),
     /// Draw what an instance did when, in the terminal or as SVG
@@ -155,6 +157,17 @@ pub(crate) struct Steer {
     /// The reason, which is stored with the instance
     #[arg(long, short, default_value = "requested on the command line")]
     pub(crate) reason: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    /// The instance
+    pub(crate) id: String,
+    /// The view; all unless given
+    pub(crate) name: Option<String>,
+    /// Go on with every newer value, until the instance has ended
+    #[arg(long, short, requires = "name")]
+    pub(crate) follow: bool,
 }
 
 #[derive(Debug, Args)]

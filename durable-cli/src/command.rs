@@ -46,6 +46,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
     match command {
         Command::List(list) => commands::list(&store, output, &list).await,
         Command::Show(instance) => commands::show(&store, output, &instance.id).await,
+        Command::View(view) => commands::view(&store, output, &view).await,
         Command::History(history) => commands::history(&store, output, &history).await,
         Command::Timeline(timeline) => commands::timeline(&store, output, &timeline).await,
         Command::Start(start) => commands::start(&store, output, start).await,

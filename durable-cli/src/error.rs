@@ -35,6 +35,8 @@ pub(crate) enum CliError {
         execution_id: u64,
         latest: ExecutionId,
     },
+    /// The instance has no such view.
+    NoView { instance: InstanceId, name: String },
     /// A file could not be read or written.
     File {
         path: PathBuf,
@@ -86,6 +88,7 @@ impl CliError {
             Self::Client(ClientError::Taken { .. }) => "taken",
             Self::Client(_) => "refused",
             Self::NoExecution { .. } => "no_execution",
+            Self::NoView { .. } => "no_view",
             Self::File { .. } => "file",
             Self::NotAnExport { .. } => "not_an_export",
             Self::Corrupt { .. } => "corrupt",
@@ -127,6 +130,9 @@ impl CliError {
                 "export it again from a store that `durable check` finds sound".into()
             }
             Self::CannotImport { hint, .. } => (*hint).into(),
+            Self::NoView { instance, .. } => {
+                format!("`durable view {instance}` shows the views that it has")
+            }
             Self::NeedsDirectory { .. } => "name one with `--out directory`".into(),
             Self::PurgeNeedsFilter => {
                 "give a filter, for example `--older-than 30d`, or `--all`".into()
@@ -209,6 +215,9 @@ impl fmt::Display for CliError {
                 execution_id,
                 ..
             } => write!(f, "instance `{instance}` has no execution {execution_id}"),
+            Self::NoView { instance, name } => {
+                write!(f, "instance `{instance}` has no view `{name}`")
+            }
             Self::File { path, what, error } => {
                 write!(f, "`{}` cannot be {what}: {error}", path.display())
             }

@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{
-    CommitId, CommitOutcome, CustomStatusUpdate, IdReuse, InstanceStatus, InstanceUpdate, Lease,
-    Message, MessageBody, NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent,
-    StartInstance, StartOutcome, StatusKind, TurnCommit,
+    CommitId, CommitOutcome, IdReuse, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
+    NewWork, NextExecution, Release, SessionId, SessionOptions, SourceEvent, StartInstance,
+    StartOutcome, StatusKind, TurnCommit, ViewUpdate,
 };
 use durable_core::{
-    CommandKind, Event, EventId, ExecutionId, Failure, FailureKind, History, InstanceId,
+    CommandKind, Event, EventId, ExecutionId, Failure, FailureKind, History, HistoryEntry,
+    InstanceId, Name,
 };
 use durable_runtime::ClientError;
 
@@ -240,6 +241,10 @@ impl<'a> Importer<'a> {
         });
         turn.consumed = std::mem::take(&mut held.consumed);
         turn.update = update(history);
+        // What the execution before it left behind was published there.
+        let mut views = std::mem::take(&mut turn.update.views);
+        views.retain(|update| turn.view_change(update).is_some());
+        turn.update.views = views;
         turn.keep_lease = next.is_some();
         if is_last {
             turn.update.status = Some(plan.status_before_resume());
@@ -366,6 +371,10 @@ fn ending(history: &History) -> Option<InstanceStatus> {
 /// What the record is to say after an execution.
 fn update(history: &History) -> InstanceUpdate {
     let mut update = InstanceUpdate::default();
+    let view = |name: &Name, entry: &HistoryEntry| ViewUpdate {
+        name: name.clone(),
+        source: SourceEvent::new(history.execution_id, entry.event_id()),
+    };
     for entry in &history.entries {
         match &entry.event {
             Event::OrchestrationStarted {
@@ -376,16 +385,13 @@ fn update(history: &History) -> InstanceUpdate {
             } => {
                 update.running = Some((name.clone(), version.clone()));
                 let carried = carried.as_deref().cloned().unwrap_or_default();
-                let status = carried.custom_status;
-                update.custom_status =
-                    status.map_or(CustomStatusUpdate::Cleared, CustomStatusUpdate::Set);
+                let names = carried.views.iter().map(|(name, _)| name);
+                update.views = names.map(|name| view(name, entry)).collect();
                 update.attributes = Some(carried.attributes);
             }
-            Event::CustomStatusSet { status, .. } => {
-                update.custom_status = CustomStatusUpdate::Set(status.clone());
-            }
-            Event::CustomStatusCleared { .. } => {
-                update.custom_status = CustomStatusUpdate::Cleared;
+            Event::ViewPublished { name, .. } | Event::ViewCleared { name, .. } => {
+                update.views.retain(|update| update.name != *name);
+                update.views.push(view(name, entry));
             }
             Event::AttributeSet { name, value, .. } => {
                 let attributes = update.attributes.get_or_insert_default();

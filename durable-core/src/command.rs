@@ -107,13 +107,18 @@ pub enum OneWayCommand {
         /// The key.
         key: Name,
     },
-    /// Set the custom status.
-    SetCustomStatus {
-        /// The status.
-        status: Payload,
+    /// Publish a view.
+    PublishView {
+        /// The view.
+        name: Name,
+        /// Its new value.
+        value: Payload,
     },
-    /// Clear the custom status.
-    ClearCustomStatus,
+    /// Clear a view.
+    ClearView {
+        /// The view.
+        name: Name,
+    },
     /// Set an attribute.
     SetAttribute {
         /// The attribute.
@@ -246,8 +251,8 @@ impl OneWayCommand {
         match self {
             Self::SetState { .. }
             | Self::ClearState { .. }
-            | Self::SetCustomStatus { .. }
-            | Self::ClearCustomStatus
+            | Self::PublishView { .. }
+            | Self::ClearView { .. }
             | Self::SetAttribute { .. }
             | Self::ClearAttribute { .. } => true,
             Self::StartDetached { .. } | Self::SendEvent { .. } | Self::ResolvePromise { .. } => {
@@ -278,8 +283,12 @@ impl OneWayCommand {
                 value,
             },
             Self::ClearState { key } => Event::StateCleared { event_id, key },
-            Self::SetCustomStatus { status } => Event::CustomStatusSet { event_id, status },
-            Self::ClearCustomStatus => Event::CustomStatusCleared { event_id },
+            Self::PublishView { name, value } => Event::ViewPublished {
+                event_id,
+                name,
+                value,
+            },
+            Self::ClearView { name } => Event::ViewCleared { event_id, name },
             Self::SetAttribute { name, value } => Event::AttributeSet {
                 event_id,
                 name,

@@ -137,8 +137,8 @@ command_kinds! {
     Message,
     /// A detached start.
     Detached,
-    /// A custom status.
-    Status,
+    /// A view: publish and clear share the count.
+    View,
     /// A patch mark.
     Patch,
     /// An attribute: set and clear share the count.
@@ -173,9 +173,9 @@ impl fmt::Display for CommandId {
 /// use durable_core::{CommandNumbering, Event, EventId};
 ///
 /// let mut numbering = CommandNumbering::default();
-/// let set = Event::CustomStatusSet { event_id: EventId::new(2), status: "packing".into() };
-/// assert_eq!(numbering.number(&set).unwrap().to_string(), "Status(0)");
-/// assert_eq!(numbering.number(&set).unwrap().to_string(), "Status(1)");
+/// let cleared = Event::StateCleared { event_id: EventId::new(2), key: "rounds".into() };
+/// assert_eq!(numbering.number(&cleared).unwrap().to_string(), "State(0)");
+/// assert_eq!(numbering.number(&cleared).unwrap().to_string(), "State(1)");
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct CommandNumbering {

@@ -67,6 +67,7 @@ mod options;
 mod payloads;
 pub mod provider;
 mod text;
+mod view;
 mod violation;
 
 pub use attribute::{
@@ -97,4 +98,5 @@ pub use limits::{LimitError, Limits};
 pub use options::{ActivityOptions, RetryPolicy};
 pub use payloads::{PayloadMut, VisitPayloads};
 pub use text::{InstanceId, MessageId, Name, Payload, Version};
+pub use view::{CUSTOM_STATUS_VIEW, is_reserved_view};
 pub use violation::{Difference, Violation, ViolationHint};

@@ -5,6 +5,8 @@ use core::fmt;
 
 use crate::attribute::{AttributeNameFault, AttributeValue, Attributes, attribute_name_fault};
 use crate::failure::{Failure, FailureKind};
+use crate::text::Name;
+use crate::view::is_reserved_view;
 
 /// The largest names and payloads that are accepted.
 ///
@@ -25,6 +27,8 @@ pub struct Limits {
     pub max_name_bytes: usize,
     /// The longest payload, in bytes. Default: 4 MiB.
     pub max_payload_bytes: usize,
+    /// How many views an instance has at most, beside its custom status. Default: 64.
+    pub max_views: usize,
 }
 
 impl Default for Limits {
@@ -39,6 +43,7 @@ impl Limits {
         Self {
             max_name_bytes: 1024,
             max_payload_bytes: 4 * 1024 * 1024,
+            max_views: 64,
         }
     }
 
@@ -56,6 +61,15 @@ impl Limits {
     pub const fn max_payload_bytes(self, bytes: usize) -> Self {
         Self {
             max_payload_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Lets an instance have so many views beside its custom status.
+    #[must_use]
+    pub const fn max_views(self, views: usize) -> Self {
+        Self {
+            max_views: views,
             ..self
         }
     }
@@ -93,6 +107,38 @@ impl Limits {
             });
         }
         Ok(())
+    }
+
+    /// Checks the name of a view that is not the engine's own.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::EmptyName`], [`LimitError::NameTooLong`] or
+    /// [`LimitError::ReservedViewName`].
+    pub fn check_view_name(&self, name: &str) -> Result<(), LimitError> {
+        self.check_name("view", name)?;
+        match is_reserved_view(name) {
+            true => Err(LimitError::ReservedViewName),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks how many views an instance has, by their names. Reserved ones are not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::TooManyViews`].
+    pub fn check_view_count<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a Name>,
+    ) -> Result<(), LimitError> {
+        let own = names.into_iter().filter(|name| !is_reserved_view(name));
+        match own.count() > self.max_views {
+            true => Err(LimitError::TooManyViews {
+                max: self.max_views,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Checks the attributes of an instance: their number, names and values.
@@ -185,6 +231,13 @@ pub enum LimitError {
         /// The longest that is accepted.
         max_bytes: usize,
     },
+    /// The engine alone publishes the view: names that begin with `durable.` are its own.
+    ReservedViewName,
+    /// An instance has at most so many views.
+    TooManyViews {
+        /// How many.
+        max: usize,
+    },
     /// An instance has at most [`Attributes::MAX`] attributes.
     TooManyAttributes,
     /// A filter could not name the attribute.
@@ -219,6 +272,13 @@ impl fmt::Display for LimitError {
                 f,
                 "the {what} has {bytes} bytes; at most {max_bytes} are allowed: \
                  store it elsewhere and pass a reference, or raise the limit"
+            ),
+            Self::ReservedViewName => {
+                f.write_str("names of views that begin with `durable.` are reserved")
+            }
+            Self::TooManyViews { max } => write!(
+                f,
+                "an instance has at most {max} views: clear one first, or raise the limit"
             ),
             Self::TooManyAttributes => {
                 write!(f, "an instance has at most {} attributes", Attributes::MAX)

@@ -9,9 +9,9 @@ use crate::event::Carried;
 use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
-    CustomStatusUpdate, InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody,
-    NextExecution, OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit,
-    WorkItem, WorkResult, WorkSettlement,
+    InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
+    OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, ViewRecord, WorkItem,
+    WorkResult, WorkSettlement,
 };
 use crate::text::Payload;
 
@@ -126,7 +126,9 @@ impl VisitPayloads for Carried {
         for event in &mut self.unread_events {
             event.data.visit(payloads);
         }
-        self.custom_status.visit(payloads);
+        for (_, value) in &mut self.views {
+            value.visit(payloads);
+        }
         self.cancel_reason.visit(payloads);
     }
 }
@@ -211,20 +213,17 @@ impl VisitPayloads for InstanceStatus {
     }
 }
 
-impl VisitPayloads for CustomStatusUpdate {
-    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
-        match self {
-            Self::Set(status) => status.visit(payloads),
-            Self::Unchanged | Self::Cleared => {}
-        }
-    }
-}
-
-/// Why an instance is blocked stays plain: a node without the key says it too.
+/// Why an instance is blocked stays plain: a node without the key says it too. The values of views
+/// stand in the events of the turn.
 impl VisitPayloads for InstanceUpdate {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.status.visit(payloads);
-        self.custom_status.visit(payloads);
+    }
+}
+
+impl VisitPayloads for ViewRecord {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.value.visit(payloads);
     }
 }
 

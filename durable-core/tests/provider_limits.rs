@@ -2,12 +2,13 @@
 //! byte too long and everything else at its limit, is refused by its own name.
 
 use durable_core::provider::{
-    CommitId, CustomStatusUpdate, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody,
-    NextExecution, OutgoingMessage, Release, SessionId, StartInstance, TurnCommit, WorkResult,
+    CommitId, InstanceStatus, InstanceUpdate, Lease, Message, MessageBody, NextExecution,
+    OutgoingMessage, Release, SessionId, SourceEvent, StartInstance, TurnCommit, ViewUpdate,
+    WorkResult,
 };
 use durable_core::{
-    ActivityOptions, AttributeNameFault, Attributes, Event, EventId, ExecutionId, Failure,
-    HistoryEntry, InstanceId, LimitError, Limits,
+    ActivityOptions, AttributeNameFault, Attributes, CUSTOM_STATUS_VIEW, Event, EventId,
+    ExecutionId, Failure, HistoryEntry, InstanceId, LimitError, Limits, Name,
 };
 
 const LIMITS: Limits = Limits::new().max_name_bytes(3).max_payload_bytes(5);
@@ -68,12 +69,13 @@ fn empty_turn() -> TurnCommit {
     TurnCommit::new(CommitId(1), lease, ExecutionId::FIRST, EventId::UNASSIGNED)
 }
 
-fn status_set(status: &str) -> HistoryEntry {
+fn published(name: &str, value: &str) -> HistoryEntry {
     HistoryEntry::new(
         0,
-        Event::CustomStatusSet {
+        Event::ViewPublished {
             event_id: EventId::new(2),
-            status: status.into(),
+            name: name.into(),
+            value: value.into(),
         },
     )
 }
@@ -193,15 +195,17 @@ fn a_turn_is_measured_in_all_its_parts() {
         LIMITS.check_turn(&turn)
     };
     assert_eq!(check(|_| {}), Ok(()));
-    let event = check(|turn| turn.events = vec![status_set(PAYLOAD), status_set(LONG_PAYLOAD)]);
-    assert_eq!(event, long_payload("custom status"));
+    let event = check(|turn| turn.events = vec![published(NAME, LONG_PAYLOAD)]);
+    assert_eq!(event, long_payload("view"));
+    let named = check(|turn| turn.events = vec![published(LONG_NAME, PAYLOAD)]);
+    assert_eq!(named, long_name("view"));
     let next = check(|turn| {
         turn.next_execution = Some(NextExecution::new(
             ExecutionId::FIRST.next(),
-            vec![status_set(LONG_PAYLOAD)],
+            vec![published(NAME, PAYLOAD), published(NAME, LONG_PAYLOAD)],
         ));
     });
-    assert_eq!(next, long_payload("custom status"));
+    assert_eq!(next, long_payload("view"));
     let activity = check(|turn| turn.events = vec![scheduled(LONG_NAME, PAYLOAD, NAME)]);
     assert_eq!(activity, long_name("activity"));
     let input = check(|turn| turn.events = vec![scheduled(NAME, LONG_PAYLOAD, NAME)]);
@@ -224,9 +228,14 @@ fn what_a_turn_says_of_its_instance_is_measured() {
     };
     let running = check(|update| update.running = Some((NAME.into(), LONG_NAME.into())));
     assert_eq!(running, long_name("version"));
-    let custom =
-        check(|update| update.custom_status = CustomStatusUpdate::Set(LONG_PAYLOAD.into()));
-    assert_eq!(custom, long_payload("custom status"));
+    let views = check(|update| {
+        let names = (0..=LIMITS.max_views).map(|number| Name::from(format!("v{number}")));
+        let own = names.chain([CUSTOM_STATUS_VIEW.into()]);
+        let source = SourceEvent::new(ExecutionId::FIRST, EventId::FIRST);
+        update.views = own.map(|name| ViewUpdate { name, source }).collect();
+    });
+    let max = LIMITS.max_views;
+    assert_eq!(views, Err(LimitError::TooManyViews { max }));
     let blocked = check(|update| update.blocked = Some(failure(LONG_NAME, PAYLOAD, PAYLOAD)));
     assert_eq!(blocked, long_name("failure kind"));
     let release =

@@ -4,10 +4,10 @@
 
 use durable_core::provider::{
     CommitId, InstanceStatus, Lease, NewWork, NextExecution, ProviderError, SessionId, SourceEvent,
-    TurnCommit,
+    TurnCommit, ViewUpdate,
 };
 use durable_core::{
-    ActivityOptions, Event, EventId, ExecutionId, HistoryEntry, LimitError, Limits,
+    ActivityOptions, Carried, Event, EventId, ExecutionId, HistoryEntry, LimitError, Limits,
 };
 
 const SECOND: ExecutionId = ExecutionId::FIRST.next();
@@ -199,6 +199,77 @@ fn a_turn_does_not_remove_what_it_schedules() {
         timer,
         "a timer of event 6 of execution 1 is removed by its own turn"
     );
+}
+
+fn update(name: &str, source: SourceEvent) -> ViewUpdate {
+    let name = name.into();
+    ViewUpdate { name, source }
+}
+
+fn published(event_id: u64, name: &str, value: &str) -> HistoryEntry {
+    entry(Event::ViewPublished {
+        event_id: EventId::new(event_id),
+        name: name.into(),
+        value: value.into(),
+    })
+}
+
+#[test]
+fn a_view_changes_once_and_by_an_event_of_the_turn_that_changes_it() {
+    let wrong = "view `cart` names event 5 of execution 1, which is no change of it in this turn";
+    let other_kind = refused(|turn| turn.update.views = vec![update("cart", first(5))]);
+    assert_eq!(other_kind, wrong);
+    let other_name = refused(|turn| {
+        turn.events = vec![published(5, "wish list", "1")];
+        turn.new_work.clear();
+        turn.new_timers.clear();
+        turn.update.views = vec![update("cart", first(5))];
+    });
+    assert_eq!(other_name, wrong);
+    let earlier = refused(|turn| turn.update.views = vec![update("cart", first(4))]);
+    assert!(
+        earlier.starts_with("view `cart` names event 4"),
+        "{earlier}"
+    );
+    let twice = refused(|turn| {
+        turn.events
+            .extend([published(7, "cart", "1"), published(8, "cart", "2")]);
+        turn.update.views = vec![update("cart", first(7)), update("cart", first(8))];
+    });
+    assert_eq!(twice, "view `cart` changes twice");
+}
+
+#[test]
+fn the_value_of_a_view_is_what_its_event_says() {
+    let mut turn = turn();
+    let cleared = Event::ViewCleared {
+        event_id: EventId::new(8),
+        name: "gone".into(),
+    };
+    turn.events
+        .extend([published(7, "cart", "1"), entry(cleared)]);
+    let mut carried = Carried::default();
+    carried.views = vec![("kept".into(), "2".into())];
+    let started = entry(Event::OrchestrationStarted {
+        event_id: EventId::FIRST,
+        name: "shop".into(),
+        version: "1.0.0".into(),
+        input: "1".into(),
+        parent: None,
+        carried: Some(Box::new(carried)),
+    });
+    turn.next_execution = Some(NextExecution::new(SECOND, vec![started]));
+    let next = SourceEvent::new(SECOND, EventId::FIRST);
+    let value = |name: &str, source| {
+        let change = turn.view_change(&update(name, source))?;
+        assert_eq!(change.changed_at_ms, 1_000);
+        Some(change.value.map(|value| value.as_str()))
+    };
+    assert_eq!(value("cart", first(7)), Some(Some("1")));
+    assert_eq!(value("gone", first(8)), Some(None));
+    assert_eq!(value("kept", next), Some(Some("2")));
+    assert_eq!(value("cart", next), None);
+    assert_eq!(value("cart", first(8)), None);
 }
 
 #[test]

@@ -120,6 +120,7 @@ mod store;
 mod timer;
 mod tls;
 mod turn;
+mod view;
 mod wake;
 mod work;
 

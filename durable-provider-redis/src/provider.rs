@@ -8,8 +8,8 @@ use durable_core::provider::{
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
     Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
-    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage,
+    ViewRecord, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -269,6 +269,23 @@ impl Provider for RedisProvider {
         max: usize,
     ) -> Result<OpenWorkPage, ProviderError> {
         self.store().open_work(instance, after, max).await
+    }
+
+    async fn view(
+        &self,
+        instance: &InstanceId,
+        name: &Name,
+    ) -> Result<Option<ViewRecord>, ProviderError> {
+        self.store().view(instance, name).await
+    }
+
+    async fn views(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<ViewPage, ProviderError> {
+        self.store().views(instance, after, max).await
     }
 
     async fn poisoned(

@@ -1,14 +1,32 @@
 //! Records of instances as they are read.
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, ProviderError, StatusKind};
-use durable_core::{Attributes, EventId, ExecutionId, InstanceId, Parent};
+use durable_core::{Attributes, CUSTOM_STATUS_VIEW, EventId, ExecutionId, InstanceId, Parent};
 use redis::Value;
 
 use crate::codec::{failure_of, status_kind, status_of};
+use crate::view::view_of;
+
+/// The field of the view that holds the custom status; `prelude.lua` has it too.
+const CUSTOM_STATUS: &str = "v:durable.status";
 
 /// The fields of a record, in the order in which [`Record::read`] takes them.
 pub(crate) const FIELDS: [&str; 15] = [
-    "ex", "le", "sk", "st", "nm", "vr", "bl", "cu", "pi", "pe", "pv", "ca", "ua", "fx", "at",
+    "ex",
+    "le",
+    "sk",
+    "st",
+    "nm",
+    "vr",
+    "bl",
+    CUSTOM_STATUS,
+    "pi",
+    "pe",
+    "pv",
+    "ca",
+    "ua",
+    "fx",
+    "at",
 ];
 
 /// A record, and the first execution whose history is stored.
@@ -58,7 +76,11 @@ impl Fields<'_> {
             Some(bytes) => Some(failure_of(format_args!("`{}`", self.id), &bytes)?),
             None => None,
         };
-        instance.custom_status = self.text("cu")?.map(Into::into);
+        if let Some(text) = self.text(CUSTOM_STATUS)? {
+            let view = view_of(CUSTOM_STATUS_VIEW.into(), &text);
+            let view = view.ok_or_else(|| damaged(self.id, "its custom status"))?;
+            instance.custom_status = Some(view.value);
+        }
         if let Some(json) = self.text("at")? {
             let attributes = Attributes::from_json(&json);
             instance.attributes = attributes.map_err(|_| damaged(self.id, "at"))?;

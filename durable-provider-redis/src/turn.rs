@@ -2,8 +2,8 @@
 //! the server knows.
 
 use durable_core::provider::{
-    CustomStatusUpdate, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
-    StartInstance, TurnCommit,
+    Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent, StartInstance,
+    TurnCommit,
 };
 use durable_core::{Attributes, Event, HistoryEntry, Name, Version};
 
@@ -14,6 +14,7 @@ use crate::keys::{Partition, source_text};
 use crate::receipt::RequestedReceipt;
 use crate::script::{self, Args, Call};
 use crate::store::Store;
+use crate::view::view_text;
 
 /// How much work one commit claims at most: what a script can answer in one list.
 const MAX_CLAIM: usize = 1_000;
@@ -119,11 +120,13 @@ fn update(args: &mut Args, turn: &TurnCommit) -> Result<(), ProviderError> {
     if let Some(status) = &update.status {
         args.push(status_bytes(status)?);
     }
-    match &update.custom_status {
-        CustomStatusUpdate::Unchanged => args.push("="),
-        CustomStatusUpdate::Set(status) => args.optional(Some(status.as_str())),
-        CustomStatusUpdate::Cleared => args.optional(None::<&str>),
-    };
+    args.count(update.views.len());
+    for view in &update.views {
+        let change = turn.view_change(view);
+        let change = change.ok_or_else(|| not_of_this_turn("a view", view.source))?;
+        args.push(view.name.as_str());
+        args.optional(view_text(view.source, change));
+    }
     match &update.attributes {
         Some(attributes) => {
             args.optional(Some(attributes.to_json()?));

@@ -53,6 +53,7 @@ mod sql;
 mod statistics;
 mod store;
 mod turn;
+mod view;
 mod wake;
 mod writer;
 

@@ -9,8 +9,8 @@ use durable_core::provider::{
     IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
-    WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage,
+    ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -23,6 +23,7 @@ use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
 use crate::turn::{PreparedMessage, PreparedSettlement, PreparedStart, PreparedTurn, Returned};
+use crate::view;
 
 /// How many instances, or executions, one transaction removes.
 const PURGED_PER_TRANSACTION: usize = 32;
@@ -359,6 +360,31 @@ impl Provider for SqliteProvider {
         let read = self
             .backend
             .read(move |connection| open_work::open_work(connection, &id, after, max));
+        read.await
+    }
+
+    async fn view(
+        &self,
+        instance: &InstanceId,
+        name: &Name,
+    ) -> Result<Option<ViewRecord>, ProviderError> {
+        let (id, name) = (instance.clone(), name.clone());
+        let read = self
+            .backend
+            .read(move |connection| view::view(connection, &id, &name));
+        read.await
+    }
+
+    async fn views(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<ViewPage, ProviderError> {
+        let (id, after) = (instance.clone(), after.cloned());
+        let read = self
+            .backend
+            .read(move |connection| view::views(connection, &id, after.as_ref(), max));
         read.await
     }
 

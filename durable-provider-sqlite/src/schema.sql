@@ -77,7 +77,6 @@ CREATE TABLE record (
     version TEXT,
     status BLOB NOT NULL,
     blocked BLOB,
-    custom_status TEXT,
     parent_instance TEXT,
     parent_execution_id INTEGER,
     parent_event_id INTEGER,
@@ -107,6 +106,18 @@ CREATE TABLE attribute (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX attribute_instance ON attribute (instance_key);
+
+-- The latest values of the views of instances, each with the event that published it and the
+-- recorded time of that. The custom status is one of them.
+CREATE TABLE instance_view (
+    instance_key INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    execution_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    changed_at_ms INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (instance_key, name)
+) STRICT, WITHOUT ROWID;
 
 -- Starts before the one in `record`, of instances that were started anew.
 CREATE TABLE earlier_start (

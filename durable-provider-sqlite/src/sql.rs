@@ -57,6 +57,12 @@ statements! {
     ATTRIBUTES_STORED = "SELECT name, value FROM attribute WHERE instance_key = ?1";
     ATTRIBUTES_READ = include_str!("sql/attributes_read.sql");
 
+    VIEW_PUBLISH = include_str!("sql/view_publish.sql");
+    VIEW_CLEAR = "DELETE FROM instance_view WHERE instance_key = ?1 AND name = ?2";
+    VIEWS_CLEAR = "DELETE FROM instance_view WHERE instance_key = ?1";
+    VIEW_READ = include_str!("sql/view_read.sql");
+    VIEWS_PAGE = include_str!("sql/views_page.sql");
+
     START_READ = "SELECT execution_id FROM earlier_start WHERE instance_key = ?1 AND message_id = ?2";
     START_KEEP = "INSERT OR IGNORE INTO earlier_start (instance_key, message_id, execution_id) VALUES (?1, ?2, ?3)";
     EXECUTION_KEEP = "INSERT INTO past_execution (instance_key, execution_id, last_event_id) VALUES (?1, ?2, ?3)";
@@ -128,7 +134,8 @@ pub(crate) const REMOVE_EXECUTION: [&str; 3] = [
 ];
 
 /// What removes an instance, in this order.
-pub(crate) const REMOVE_INSTANCE: [&str; 10] = [
+pub(crate) const REMOVE_INSTANCE: [&str; 11] = [
+    VIEWS_CLEAR,
     "DELETE FROM attribute WHERE instance_key = ?1",
     "DELETE FROM history WHERE instance_key = ?1",
     "DELETE FROM past_execution WHERE instance_key = ?1",

@@ -170,8 +170,32 @@ handle! {
     EventName<T>, "an external event"
 }
 
+handle! {
+    /// Names a view whose values are `T`: what an orchestration publishes for clients, which see
+    /// the latest value.
+    ///
+    /// ```
+    /// use durable_runtime::View;
+    ///
+    /// const CART: View<Vec<String>> = View::new("cart");
+    /// assert_eq!(CART.name(), "cart");
+    /// ```
+    ///
+    /// Publishing something else does not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{Failure, OrchestrationContext, View};
+    /// # const CART: View<Vec<String>> = View::new("cart");
+    /// fn show(ctx: OrchestrationContext) -> Result<(), Failure> {
+    ///     ctx.publish(CART, &17) // not a list
+    /// }
+    /// ```
+    View<T>, "a view"
+}
+
 reference_by_name!(ActivityRef, Activity<I, O>, "an activity");
 reference_by_name!(EventRef, EventName<T>, "an external event");
+reference_by_name!(ViewRef, View<T>, "a view");
 
 impl<I, O> Orchestration<I, O> {
     /// The same orchestration at this version, such as `2.1.0`.

@@ -114,7 +114,7 @@ mod watchdog;
 pub use activity::ActivityContext;
 pub use attribute::{Attribute, AttributeType, IntoAttribute};
 pub use client::{
-    ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait,
+    ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, ViewChanges, Wait,
 };
 pub use combine::{join_all, select_all};
 pub use context::{
@@ -127,19 +127,19 @@ pub use durable_core::provider::{
     ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
     InstancePage, InstanceRecord, InstanceStatus, OpenActivity, OpenTimer, OpenWorkPage,
     PoisonedPage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SourceEvent,
-    StatusKind, WorkItem, WorkKey, WorkState,
+    StatusKind, ViewRecord, WorkItem, WorkKey, WorkState,
 };
 pub use durable_core::{
-    ActivityOptions, AttributeKind, AttributeValue, Attributes, Carried, CommandId, CommandKind,
-    Corruption, Difference, Event, EventClass, EventId, EventKind, ExecutionId, Failure,
-    FailureKind, History, HistoryEntry, HistoryFault, InstanceId, LimitError, Limits, MessageId,
-    Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, UnreadEvent, Version, Violation,
-    ViolationHint,
+    ActivityOptions, AttributeKind, AttributeValue, Attributes, CUSTOM_STATUS_VIEW, Carried,
+    CommandId, CommandKind, Corruption, Difference, Event, EventClass, EventId, EventKind,
+    ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault, InstanceId, LimitError,
+    Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, UnreadEvent,
+    Version, Violation, ViolationHint,
 };
 pub use execution::Misuse;
 pub use handle::{
     Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
-    VersionedOrchestration,
+    VersionedOrchestration, View, ViewRef,
 };
 pub use options::{FaultPolicy, RuntimeOptions};
 pub use payload_codec::{PayloadCodec, PayloadCodecError};
@@ -163,7 +163,7 @@ pub use start_error::{IdleReason, StartError};
 pub mod prelude {
     pub use crate::{
         Activity, ActivityContext, Attribute, Client, EventName, Failure, IdReuse, InstanceHandle,
-        Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions,
+        Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions, View,
     };
 }
 

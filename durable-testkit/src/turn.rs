@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
-    Claim, CommitId, CustomStatusUpdate, InboxMessage, InstanceStatus, Message, NewWork,
-    NextExecution, OutgoingMessage, ReadyInstance, ReceiptRequest, ReceiptWhen, SourceEvent,
-    TurnCommit, WorkKey,
+    Claim, CommitId, InboxMessage, InstanceStatus, Message, NewWork, NextExecution,
+    OutgoingMessage, ReadyInstance, ReceiptRequest, ReceiptWhen, SourceEvent, TurnCommit,
+    ViewUpdate, WorkKey,
 };
 use durable_core::{
-    ActivityOptions, Attributes, EarlierAttempts, Event, EventId, ExecutionId, Failure,
-    HistoryEntry, InstanceId, Name, Payload,
+    ActivityOptions, Attributes, CUSTOM_STATUS_VIEW, EarlierAttempts, Event, EventId, ExecutionId,
+    Failure, HistoryEntry, InstanceId, Name, Payload,
 };
 
 /// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
@@ -200,16 +200,41 @@ impl TurnBuilder {
     }
 
     /// Sets the custom status.
-    pub fn custom_status(mut self, status: impl Into<Payload>) -> Self {
-        let status = status.into();
-        self.turn.update.custom_status = CustomStatusUpdate::Set(status.clone());
-        self.event(|event_id| Event::CustomStatusSet { event_id, status })
+    pub fn custom_status(self, status: impl Into<Payload>) -> Self {
+        self.view(CUSTOM_STATUS_VIEW, status)
     }
 
     /// Clears the custom status.
-    pub fn custom_status_cleared(mut self) -> Self {
-        self.turn.update.custom_status = CustomStatusUpdate::Cleared;
-        self.event(|event_id| Event::CustomStatusCleared { event_id })
+    pub fn custom_status_cleared(self) -> Self {
+        self.view_cleared(CUSTOM_STATUS_VIEW)
+    }
+
+    /// Publishes a view.
+    pub fn view(self, name: impl Into<Name>, value: impl Into<Payload>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        self.changing_view(&name)
+            .event(|event_id| Event::ViewPublished {
+                event_id,
+                name,
+                value,
+            })
+    }
+
+    /// Clears a view.
+    pub fn view_cleared(self, name: impl Into<Name>) -> Self {
+        let name = name.into();
+        self.changing_view(&name)
+            .event(|event_id| Event::ViewCleared { event_id, name })
+    }
+
+    /// The next event changes this view.
+    fn changing_view(mut self, name: &Name) -> Self {
+        let source = self.next_source();
+        let views = &mut self.turn.update.views;
+        views.retain(|update| update.name != *name);
+        let name = name.clone();
+        views.push(ViewUpdate { name, source });
+        self
     }
 
     /// Gives the instance these attributes, and no others.

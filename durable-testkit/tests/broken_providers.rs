@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broken::{
-    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, time, timers,
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, time, timers, views,
     waking, work,
 };
 use durable_core::Limits;
@@ -165,7 +165,14 @@ faults! {
     timers::HidesTheNextTimer => firing_is_bounded_and_says_what_is_next;
 
     lifecycle::ReusesExecutionIds => execution_ids_rise_after_a_purge;
-    lifecycle::KeepsClearedStatus => a_custom_status_can_be_cleared;
+    lifecycle::KeepsClearedViews => a_custom_status_can_be_cleared, a_view_can_be_cleared;
+    views::ForgetsTheNext => views_stay_across_continue_as_new_and_after_the_end;
+    views::KeepsViewsForAnother => a_start_anew_has_no_views, views_go_with_a_purge;
+    views::CountsNoChanges => every_change_of_a_view_has_a_later_source;
+    views::PagesViewsAgain => views_are_read_in_pages;
+    views::MixesNames => views_are_kept_apart_by_name_and_instance;
+    views::PublishesHalf => views_change_with_their_turn_or_not_at_all;
+    waking::PublishesInSilence => a_change_of_a_view_ends_a_wait_for_views;
     lifecycle::AddsAttributes => attributes_are_those_of_the_latest_turn_that_changed_them;
     lifecycle::StartsWithoutAttributes =>
         attributes_come_with_a_start,
@@ -239,6 +246,7 @@ faults_that_scripts_find! {
 fn a_script_is_shortened_until_it_explains_itself() {
     let store = broken_store::<timers::FiresCancelledTimers>;
     let failure = ModelTest::new(move |clock| async move { store(clock) })
+        .cases(4_096)
         .run()
         .unwrap_err();
     let script = failure.script.to_string();

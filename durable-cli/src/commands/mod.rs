@@ -16,6 +16,7 @@ mod stats;
 mod steer;
 mod timeline;
 mod view;
+mod views;
 mod watch;
 
 pub(crate) use check::check;
@@ -32,4 +33,5 @@ pub(crate) use start::{raise, reject, resolve, start};
 pub(crate) use stats::stats;
 pub(crate) use steer::{cancel, resume, suspend, terminate};
 pub(crate) use timeline::timeline;
+pub(crate) use views::view;
 pub(crate) use watch::watch;

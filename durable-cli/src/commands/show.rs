@@ -1,7 +1,7 @@
 //! `durable show`: one instance, where it stands and what it waits for.
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, SourceEvent, WorkState};
-use durable_core::{AttributeValue, CommandKind};
+use durable_core::{AttributeValue, CommandKind, is_reserved_view};
 use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
 
@@ -11,8 +11,11 @@ use crate::operation::{Operation, operations};
 use crate::output::{BOLD, DIM, Output, status_style};
 use crate::read;
 use crate::store::Store;
-use crate::table::{counted, harmless};
+use crate::table::{clipped, counted, harmless};
 use crate::time::{span, utc};
+
+/// How much of the value of a view is shown.
+const VALUE_COLUMNS: usize = 60;
 
 pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), CliError> {
     let record = read::record(store, id).await?;
@@ -25,15 +28,22 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         .instance::<(), Value>(&*record.name, record.instance.clone());
     let suspended = instance.suspended_children().await?;
     let activities = instance.activities().await?;
+    let views = instance.views().await?;
     if output.is_json {
         let mut shown = view::record(&record);
         shown["waits_for"] = open.iter().map(view::operation).collect();
         shown["activities"] = activities.iter().map(view::activity).collect();
         shown["suspended_children"] = suspended.iter().map(view::suspended_child).collect();
+        shown["views"] = views.iter().map(view::published).collect();
         shown["executions"] = json!(executions);
         return output.json(&shown);
     }
     head(output, &record, store.now_ms())?;
+    // The custom status is what it says.
+    for view in views.iter().filter(|view| !is_reserved_view(&view.name)) {
+        let value = clipped(&view.value, VALUE_COLUMNS);
+        field(output, "view", &format!("{} {value}", view.name))?;
+    }
     if executions.len() > 1 {
         field(output, "executions", &executions.len().to_string())?;
     }

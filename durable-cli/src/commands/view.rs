@@ -1,6 +1,6 @@
 //! Records, operations and events as JSON: the same shape in every command.
 
-use durable_core::provider::{InstanceRecord, InstanceStatus, WorkState};
+use durable_core::provider::{InstanceRecord, InstanceStatus, ViewRecord, WorkState};
 use durable_core::{CommandId, Failure, HistoryEntry};
 use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
@@ -89,6 +89,16 @@ pub(super) fn activity(activity: &ActivityStatus) -> Value {
         "last_failure": work.last_failure.as_ref().map(failure),
         "cancelled": work.is_cancelled,
         "blocked": activity.blocked.as_ref().map(failure),
+    })
+}
+
+pub(super) fn published(view: &ViewRecord) -> Value {
+    json!({
+        "name": view.name,
+        "value": value_of(&view.value),
+        "execution": view.source.execution_id,
+        "event": view.source.event_id,
+        "changed_at_ms": view.changed_at_ms,
     })
 }
 

@@ -10,4 +10,5 @@ mod reading;
 mod redis;
 mod steering;
 mod support;
+mod views;
 mod watching;

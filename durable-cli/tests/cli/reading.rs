@@ -151,6 +151,10 @@ async fn an_instance_says_what_it_waits_for() {
     expected["executions"] = json!([{ "execution_id": "number", "last_event_id": "number" }]);
     expected["activities"] = json!([]);
     expected["suspended_children"] = json!([]);
+    expected["views"] = json!([{
+        "name": "text", "value": "text", "execution": "number", "event": "number",
+        "changed_at_ms": "number",
+    }]);
     assert_eq!(shape(&shown), expected);
 
     let text = place.durable(&["show", "waits-1"]).done();

@@ -144,8 +144,7 @@ impl LeftOpen {
             | Effect::StartDetached { .. }
             | Effect::RaiseEvent { .. }
             | Effect::SettlePromise { .. }
-            | Effect::SetCustomStatus { .. }
-            | Effect::ClearCustomStatus
+            | Effect::ChangeView { .. }
             | Effect::ChangeAttributes
             | Effect::ContinueAsNew
             | Effect::Complete { .. }

@@ -153,8 +153,8 @@ impl Cursor {
             }
             Event::StateSet { .. }
             | Event::StateCleared { .. }
-            | Event::CustomStatusSet { .. }
-            | Event::CustomStatusCleared { .. }
+            | Event::ViewPublished { .. }
+            | Event::ViewCleared { .. }
             | Event::AttributeSet { .. }
             | Event::AttributeCleared { .. } => self.set_value(event),
             Event::OrchestrationContinuedAsNew { .. } => {
@@ -267,7 +267,7 @@ impl Cursor {
                 .iter()
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
-            custom_status: self.custom_status.clone(),
+            views: self.views.carried(),
             attributes: self.attributes.clone(),
             read_message_ids: self
                 .recent_messages

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::appended::AppendedEntry;
 use super::external::{Externals, RecentMessages};
 use super::operation::{OpKey, OperationKind, Outcome};
+use super::views::Views;
 use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
 use crate::event::{
@@ -225,7 +226,7 @@ impl Cursor {
             return;
         };
         self.state = carried.state.iter().cloned().collect();
-        self.custom_status.clone_from(&carried.custom_status);
+        self.views = Views::of(&carried.views);
         self.attributes.clone_from(&carried.attributes);
         self.cancel_reason = carried.cancel_reason.as_deref().map(Into::into);
         for id in &carried.read_message_ids {

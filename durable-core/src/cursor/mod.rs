@@ -27,6 +27,7 @@ mod run;
 mod set_value;
 mod small_map;
 mod tape;
+mod views;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -37,6 +38,7 @@ use block::Block;
 use external::{ArrivedEvent, Externals, RecentMessages};
 use operation::{OperationKind, Operations};
 use tape::Tape;
+use views::Views;
 
 use crate::attribute::Attributes;
 use crate::corruption::{Corruption, HistoryFault};
@@ -153,7 +155,7 @@ pub struct Cursor {
     granted: Option<OpKey>,
     running: Option<OpKey>,
     state: BTreeMap<Name, Payload>,
-    custom_status: Option<Payload>,
+    views: Views,
     attributes: Attributes,
     patches: BTreeMap<Name, bool>,
     cancel_reason: Option<Box<str>>,
@@ -196,7 +198,7 @@ impl Cursor {
             granted: None,
             running: None,
             state: BTreeMap::new(),
-            custom_status: None,
+            views: Views::default(),
             attributes: Attributes::new(),
             patches: BTreeMap::new(),
             cancel_reason: None,
@@ -255,9 +257,15 @@ impl Cursor {
         self.state.get(key)
     }
 
-    /// The custom status.
-    pub fn custom_status(&self) -> Option<&Payload> {
-        self.custom_status.as_ref()
+    /// The value of a view.
+    pub fn view(&self, name: &str) -> Option<&Payload> {
+        self.views.get(name)
+    }
+
+    /// The names of the views that have a value; that of the
+    /// [custom status](crate::CUSTOM_STATUS_VIEW) is among them.
+    pub fn view_names(&self) -> impl Iterator<Item = &Name> {
+        self.views.names()
     }
 
     /// The attributes.

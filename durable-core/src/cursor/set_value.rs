@@ -1,4 +1,4 @@
-//! State, custom status and attributes: what the code sets takes effect at once, and in replay with the
+//! State, views and attributes: what the code sets takes effect at once, and in replay with the
 //! value that was recorded.
 //!
 //! Code that reads what it has just set must see the same in every run. The value itself is
@@ -11,7 +11,7 @@ use super::block::Output;
 use crate::event::Event;
 
 impl Cursor {
-    /// State, the custom status or an attribute is as this event says.
+    /// State, a view or an attribute is as this event says.
     pub(super) fn set_value(&mut self, event: &Event) {
         match event {
             Event::StateSet { key, value, .. } => {
@@ -20,8 +20,12 @@ impl Cursor {
             Event::StateCleared { key, .. } => {
                 self.state.remove(key);
             }
-            Event::CustomStatusSet { status, .. } => self.custom_status = Some(status.clone()),
-            Event::CustomStatusCleared { .. } => self.custom_status = None,
+            Event::ViewPublished { name, value, .. } => {
+                self.views.publish(name, value);
+            }
+            Event::ViewCleared { name, .. } => {
+                self.views.clear(name);
+            }
             Event::AttributeSet { name, value, .. } => {
                 self.attributes.set(name.clone(), value.clone());
             }

@@ -87,13 +87,11 @@ pub enum Effect<'a> {
         /// The value, or why there is none.
         resolution: &'a Result<Payload, Failure>,
     },
-    /// The instance has a new custom status.
-    SetCustomStatus {
-        /// The status.
-        status: &'a Payload,
+    /// A view of the instance has a new value, or none any more: what the event says.
+    ChangeView {
+        /// The view.
+        name: &'a Name,
     },
-    /// The instance has no custom status any more.
-    ClearCustomStatus,
     /// The instance has other attributes: those that [the cursor](crate::Cursor::attributes)
     /// says.
     ChangeAttributes,
@@ -231,8 +229,9 @@ impl Event {
             Self::PromiseResolutionSent {
                 target, resolution, ..
             } => Effect::SettlePromise { target, resolution },
-            Self::CustomStatusSet { status, .. } => Effect::SetCustomStatus { status },
-            Self::CustomStatusCleared { .. } => Effect::ClearCustomStatus,
+            Self::ViewPublished { name, .. } | Self::ViewCleared { name, .. } => {
+                Effect::ChangeView { name }
+            }
             Self::AttributeSet { .. } | Self::AttributeCleared { .. } => Effect::ChangeAttributes,
             Self::OrchestrationContinuedAsNew { .. } => Effect::ContinueAsNew,
             Self::OrchestrationCompleted { output, .. } => Effect::Complete { output },

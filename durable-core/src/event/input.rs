@@ -91,8 +91,8 @@ impl Event {
             | Self::PromiseCreated { .. }
             | Self::ExternalEventSent { .. }
             | Self::PromiseResolutionSent { .. }
-            | Self::CustomStatusSet { .. }
-            | Self::CustomStatusCleared { .. }
+            | Self::ViewPublished { .. }
+            | Self::ViewCleared { .. }
             | Self::AttributeSet { .. }
             | Self::AttributeCleared { .. }
             | Self::PatchMarked { .. }

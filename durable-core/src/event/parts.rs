@@ -79,8 +79,9 @@ impl EarlierAttempts {
 pub struct Carried {
     /// The state, sorted by key.
     pub state: Vec<(Name, Payload)>,
-    /// The custom status.
-    pub custom_status: Option<Payload>,
+    /// The views, sorted by name; the custom status is among them.
+    #[serde(default)]
+    pub views: Vec<(Name, Payload)>,
     /// The attributes; in a first execution those that the instance was started with.
     #[serde(default)]
     pub attributes: Attributes,

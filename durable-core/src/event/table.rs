@@ -220,10 +220,13 @@ macro_rules! __event_table {
                 resolution: Result<Payload, Failure> as role::recorded("result"),
             }
 
-            /// The code set its custom status.
-            24 Output(Status) CustomStatusSet {
-                /// The status.
-                status: Payload as role::recorded("custom status"),
+            /// The code published a view: its latest value is kept for clients. The custom status is
+            /// the view with a [reserved name](crate::CUSTOM_STATUS_VIEW).
+            24 Output(View) ViewPublished {
+                /// The view.
+                name: Name as role::name("view"),
+                /// Its new value.
+                value: Payload as role::recorded("view"),
             }
 
             /// The code took the new path of a patch.
@@ -265,8 +268,11 @@ macro_rules! __event_table {
                 failure: Failure as role::FAILURE,
             }
 
-            /// The code cleared its custom status.
-            31 Output(Status) CustomStatusCleared {}
+            /// The code cleared a view.
+            31 Output(View) ViewCleared {
+                /// The view.
+                name: Name as role::name("view"),
+            }
 
             /// An event that the code sent is in the inbox of its receiver.
             37 Input ExternalEventDelivered {

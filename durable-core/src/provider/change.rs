@@ -30,6 +30,8 @@ pub enum Change {
     Cancellations(SessionId),
     /// An instance's status, execution, custom status or what blocks it changed.
     Instance(InstanceId),
+    /// A view of an instance changed.
+    Views(InstanceId),
     /// An instance ended or was suspended.
     Stop(InstanceId),
 }
@@ -54,6 +56,7 @@ impl Subject {
             | Change::Session(_)
             | Change::Cancellations(_)
             | Change::Instance(_)
+            | Change::Views(_)
             | Change::Stop(_) => None,
         };
         [Self::Change(change)].into_iter().chain(for_any_code)
@@ -78,6 +81,9 @@ impl Subject {
             }
             WakeTopic::Timers => [Self::Change(Change::Timers)].into(),
             WakeTopic::Instance(id) => [Self::Change(Change::Instance(id.clone()))].into(),
+            WakeTopic::Views(id) => [Change::Views(id.clone()), Change::Stop(id.clone())]
+                .map(Self::Change)
+                .into(),
             WakeTopic::Stop(id) => [Self::Change(Change::Stop(id.clone()))].into(),
         };
         if matches!(topic, WakeTopic::Instances) {
@@ -121,6 +127,7 @@ impl Subject {
                 Change::Session(_)
                 | Change::Cancellations(_)
                 | Change::Instance(_)
+                | Change::Views(_)
                 | Change::Stop(_) => true,
                 Change::Everything
                 | Change::FreeInstance(_)

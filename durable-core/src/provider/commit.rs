@@ -6,13 +6,14 @@ use core::fmt;
 use super::lease::Lease;
 use super::message::{InboxSeq, OutgoingMessage};
 use super::query::InstanceStatus;
+use super::view::{ViewChange, ViewUpdate};
 use super::work::{ClaimedWork, NewWork, SourceEvent, WorkItem};
 use crate::attribute::Attributes;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::{EventId, ExecutionId};
-use crate::text::{Name, Payload, Version};
+use crate::text::{Name, Version};
 
 /// Names one commit, so that the same commit sent twice is applied once. The node
 /// never gives it to another commit of the same store.
@@ -134,6 +135,27 @@ impl TurnCommit {
         }
     }
 
+    /// What becomes of a view: what the event says that the update names. `None` if it is no
+    /// event of this turn, or says nothing of the view, which [`validate`](Self::validate)
+    /// refuses.
+    pub fn view_change(&self, update: &ViewUpdate) -> Option<ViewChange<'_>> {
+        let entry = self.entry(update.source)?;
+        let value = match &entry.event {
+            Event::ViewPublished { name, value, .. } if *name == update.name => Some(value),
+            Event::ViewCleared { name, .. } if *name == update.name => None,
+            Event::OrchestrationStarted { carried, .. } => {
+                let mut views = carried.as_ref()?.views.iter();
+                let (_, value) = views.find(|(name, _)| *name == update.name)?;
+                Some(value)
+            }
+            _ => return None,
+        };
+        Some(ViewChange {
+            value,
+            changed_at_ms: entry.recorded_at_ms,
+        })
+    }
+
     /// The recorded time of the latest entry that this turn appends: what a record says
     /// about when it changed is never older.
     pub fn last_recorded_ms(&self) -> Option<u64> {
@@ -164,42 +186,6 @@ impl NextExecution {
     }
 }
 
-/// What becomes of the custom status in an instance's record.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum CustomStatusUpdate {
-    /// It stays as it is.
-    #[default]
-    Unchanged,
-    /// It is this one.
-    Set(Payload),
-    /// There is none any more.
-    Cleared,
-}
-
-impl CustomStatusUpdate {
-    /// Whether it stays as it is.
-    pub const fn is_unchanged(&self) -> bool {
-        matches!(self, Self::Unchanged)
-    }
-
-    /// The new status, if there is one.
-    pub const fn payload(&self) -> Option<&Payload> {
-        match self {
-            Self::Set(status) => Some(status),
-            Self::Unchanged | Self::Cleared => None,
-        }
-    }
-
-    /// Changes the custom status of a record.
-    pub fn apply(self, custom_status: &mut Option<Payload>) {
-        match self {
-            Self::Unchanged => {}
-            Self::Set(status) => *custom_status = Some(status),
-            Self::Cleared => *custom_status = None,
-        }
-    }
-}
-
 /// How an instance's record changes. A field that is `None` or unchanged leaves the record as
 /// it is; `blocked` is the exception.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -209,8 +195,8 @@ pub struct InstanceUpdate {
     pub running: Option<(Name, Version)>,
     /// The status. An ended instance drops its timers and its unclaimed work.
     pub status: Option<InstanceStatus>,
-    /// The custom status.
-    pub custom_status: CustomStatusUpdate,
+    /// The views that change, each once.
+    pub views: Vec<ViewUpdate>,
     /// All attributes that the instance has from now on.
     pub attributes: Option<Attributes>,
     /// No session may claim the instance before this time.

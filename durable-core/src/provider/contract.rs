@@ -16,6 +16,7 @@ use super::query::{
     PruneRequest, PurgeReport, PurgeRequest,
 };
 use super::start::{IdReuse, StartOutcome};
+use super::view::{ViewPage, ViewRecord};
 use super::wake::{WakeSeq, WakeTopic};
 use super::work::{
     CancelledWork, FiredTimers, HeartbeatOutcome, PoisonedPage, SettleOutcome, SourceEvent,
@@ -339,6 +340,31 @@ pub trait Provider: Send + Sync + 'static {
         max: usize,
     ) -> Result<OpenWorkPage, ProviderError>;
 
+    /// The latest value of a view of an instance, if it has one.
+    ///
+    /// - It changes in the commit of the turn that published or cleared it, and with nothing
+    ///   else: it stays across continue-as-new and after the end, and goes when the instance is
+    ///   purged or started anew.
+    /// - Its [`source`](ViewRecord::source) is another, and later, after every change.
+    /// - An instance that is not stored has no views.
+    async fn view(
+        &self,
+        instance: &InstanceId,
+        name: &Name,
+    ) -> Result<Option<ViewRecord>, ProviderError>;
+
+    /// The views of an instance by the bytes of their names, at most `max`, after this one.
+    ///
+    /// - The custom status is among them, with its [reserved
+    ///   name](crate::CUSTOM_STATUS_VIEW).
+    /// - While views come and go, one that is there all the time is read exactly once.
+    async fn views(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<ViewPage, ProviderError>;
+
     /// Lists dead letters (poisoned work), by key, at most `max`, after this one.
     ///
     /// - It is there until its instance is purged or its execution pruned. Its instance has its failure, so
@@ -372,7 +398,8 @@ pub trait Provider: Send + Sync + 'static {
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
     /// - What the session lacks the code for need not end a wait of it.
-    /// - [`Instance`](WakeTopic::Instance) and [`Stop`](WakeTopic::Stop) take their first
+    /// - [`Instance`](WakeTopic::Instance), [`Views`](WakeTopic::Views) and
+    ///   [`Stop`](WakeTopic::Stop) take their first
     ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(

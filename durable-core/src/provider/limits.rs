@@ -149,9 +149,7 @@ fn check_update(limits: &Limits, update: &InstanceUpdate) -> Checked {
         limits.check_name("orchestration", name)?;
         limits.check_name("version", version)?;
     }
-    if let Some(custom_status) = update.custom_status.payload() {
-        limits.check_payload("custom status", custom_status)?;
-    }
+    limits.check_view_count(update.views.iter().map(|update| &update.name))?;
     if let Some(attributes) = &update.attributes {
         limits.check_attributes(attributes)?;
     }

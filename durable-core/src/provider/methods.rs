@@ -122,6 +122,17 @@ macro_rules! provider_methods {
                 after: Option<$crate::provider::SourceEvent>,
                 max: usize,
             ) -> $crate::provider::Answer<$crate::provider::OpenWorkPage>;
+            async fn view(
+                &self,
+                instance: &$crate::InstanceId,
+                name: &$crate::Name,
+            ) -> $crate::provider::Answer<Option<$crate::provider::ViewRecord>>;
+            async fn views(
+                &self,
+                instance: &$crate::InstanceId,
+                after: Option<&$crate::Name>,
+                max: usize,
+            ) -> $crate::provider::Answer<$crate::provider::ViewPage>;
             async fn poisoned(
                 &self,
                 after: Option<&$crate::provider::WorkKey>,

@@ -21,6 +21,7 @@ mod receipt;
 mod registry;
 mod start;
 mod validate;
+mod view;
 mod wake;
 mod work;
 
@@ -30,8 +31,7 @@ pub use clock::SystemClock;
 pub use clock::{Clock, ClockHold, StoreTime};
 pub use code::{RequiredCode, ServedCode};
 pub use commit::{
-    Claim, CommitId, CommitOutcome, Committed, CustomStatusUpdate, InstanceUpdate, NextExecution,
-    TurnCommit,
+    Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, NextExecution, TurnCommit,
 };
 pub use contract::Provider;
 pub use error::ProviderError;
@@ -50,6 +50,7 @@ pub use query::{
 pub use receipt::{ReceiptRequest, ReceiptWhen};
 pub use registry::{WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
+pub use view::{ViewChange, ViewPage, ViewRecord, ViewUpdate};
 pub use wake::{WakeSeq, WakeTopic};
 pub use work::{
     CancelledWork, ClaimedWork, FiredTimers, HeartbeatOutcome, NewWork, PoisonedPage, PoisonedWork,

@@ -126,7 +126,8 @@ pub struct InstanceRecord {
     pub status: InstanceStatus,
     /// What keeps it from going on just now, although it is not suspended.
     pub blocked: Option<Failure>,
-    /// What the code said of itself.
+    /// What the code said of itself: the value of its view
+    /// [`CUSTOM_STATUS_VIEW`](crate::CUSTOM_STATUS_VIEW).
     pub custom_status: Option<Payload>,
     /// What it can be found by.
     pub attributes: Attributes,

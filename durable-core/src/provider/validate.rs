@@ -1,12 +1,14 @@
 //! What a turn must satisfy, whatever the store: checked once, here, before a provider
 //! writes anything.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 
 use super::commit::TurnCommit;
 use super::error::ProviderError;
 use super::query::InstanceStatus;
+use super::view::ViewUpdate;
 use super::work::SourceEvent;
 use crate::event::Event;
 use crate::history::HistoryEntry;
@@ -31,6 +33,8 @@ impl TurnCommit {
     /// - it finishes or cancels work, or cancels a timer, that an event of this very turn
     ///   scheduled: a turn leaves out what it would take back,
     /// - it asks for a receipt that is not named by an event of this turn,
+    /// - a view that changes is named twice, or with an event of another turn or of something
+    ///   else,
     /// - the status says that the instance is pending.
     ///
     /// [`ProviderError::Refused`] if a name is empty or too long, or a payload too large.
@@ -55,6 +59,7 @@ impl TurnCommit {
         self.check_work()?;
         self.check_timers()?;
         self.check_receipts()?;
+        self.check_views()?;
         if self.update.status == Some(InstanceStatus::Pending) {
             return invalid("an instance with a committed turn is not pending".into());
         }
@@ -111,6 +116,22 @@ impl TurnCommit {
                 return invalid(format!(
                     "a receipt names {source}, which is no event of this turn"
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_views(&self) -> Result<(), ProviderError> {
+        let mut names = BTreeSet::new();
+        for update in &self.update.views {
+            let ViewUpdate { name, source } = update;
+            if self.view_change(update).is_none() {
+                return invalid(format!(
+                    "view `{name}` names {source}, which is no change of it in this turn"
+                ));
+            }
+            if !names.insert(name) {
+                return invalid(format!("view `{name}` changes twice"));
             }
         }
         Ok(())

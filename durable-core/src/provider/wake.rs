@@ -26,6 +26,8 @@ pub enum WakeTopic {
     /// This instance changed: it was started, resumed, suspended or purged, or its
     /// status, its execution, its custom status or what blocks it did.
     Instance(InstanceId),
+    /// A view of this instance changed, or the instance [stopped](Self::Stop).
+    Views(InstanceId),
     /// This instance stopped: it completed, failed, was terminated or was suspended. That
     /// it continued as new, was resumed or changed otherwise is no stop.
     Stop(InstanceId),

@@ -6,8 +6,8 @@ use durable_core::{Difference, OpKey, Outcome};
 use super::driver::Driver;
 use super::events::{
     activity_cancelled, chained, child_completed, child_scheduled, completed, event_sent, fired,
-    ok, promise_created, raised, resolution_sent, scheduled, state_cleared, state_set, status_set,
-    subscribed, timer_cancelled, timer_created, value,
+    ok, promise_created, raised, resolution_sent, scheduled, state_cleared, state_set, subscribed,
+    timer_cancelled, timer_created, value, view_published,
 };
 use super::past::Past;
 
@@ -103,8 +103,8 @@ fn commands_without_an_answer_are_found_in_any_order() {
         state_set("k", "1"),
         state_set("k", "2"),
         state_cleared("l"),
-        status_set("\"x\""),
-        status_set("\"y\""),
+        view_published("cart", "\"x\""),
+        view_published("cart", "\"y\""),
         event_sent("o", "n", "1"),
         resolution_sent(sent, ok("1")),
         chained("d", "d-1", "1"),
@@ -117,15 +117,15 @@ fn commands_without_an_answer_are_found_in_any_order() {
     code.start_detached("d", Some("d-1"), "1");
     code.resolve(sent, ok("1"));
     code.send("o", "n", "1");
-    code.status("\"y\"");
-    code.status("\"x\"");
+    code.publish("cart", "\"y\"");
+    code.publish("cart", "\"x\"");
     code.clear("l");
     code.set("k", "2");
     code.set("k", "1");
     code.flush();
     // What was recorded last counts, as it did then.
     assert_eq!(code.cursor.state("k").unwrap().as_str(), "2");
-    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"y\"");
+    assert_eq!(code.cursor.view("cart").unwrap().as_str(), "\"y\"");
     code.done();
 }
 

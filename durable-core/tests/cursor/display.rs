@@ -8,7 +8,7 @@ use durable_core::{
 use super::driver::Driver;
 use super::events::{
     child_scheduled, completed, event_sent, failure, gave_up, operation, raised, returned,
-    scheduled, state_set, status_set,
+    scheduled, state_set, view_published,
 };
 use super::past::Past;
 
@@ -198,7 +198,7 @@ fn no_payload_leaks_into_a_sentence() {
         scheduled("a", SECRET),
         child_scheduled("c", "c-1", SECRET),
         state_set("k", SECRET),
-        status_set(SECRET),
+        view_published("cart", SECRET),
         event_sent("o", "n", SECRET),
         operation("r", Ok(SECRET.into())),
         operation("r", Err(secret_failure())),

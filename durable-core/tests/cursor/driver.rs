@@ -182,9 +182,16 @@ impl Driver {
             .emit(OneWayCommand::ClearState { key: key.into() });
     }
 
-    pub(crate) fn status(&mut self, status: &str) {
-        let status = status.into();
-        self.cursor.emit(OneWayCommand::SetCustomStatus { status });
+    pub(crate) fn publish(&mut self, name: &str, value: &str) {
+        self.cursor.emit(OneWayCommand::PublishView {
+            name: name.into(),
+            value: value.into(),
+        });
+    }
+
+    pub(crate) fn clear_view(&mut self, name: &str) {
+        let name = name.into();
+        self.cursor.emit(OneWayCommand::ClearView { name });
     }
 
     pub(crate) fn attribute(&mut self, name: &str, value: &str) {

@@ -252,10 +252,18 @@ pub(crate) fn resolution_sent(target: &str, resolution: Result<Payload, Failure>
     }
 }
 
-pub(crate) fn status_set(status: &str) -> Event {
-    Event::CustomStatusSet {
+pub(crate) fn view_published(name: &str, value: &str) -> Event {
+    Event::ViewPublished {
         event_id: NONE,
-        status: status.into(),
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+pub(crate) fn view_cleared(name: &str) -> Event {
+    Event::ViewCleared {
+        event_id: NONE,
+        name: name.into(),
     }
 }
 

@@ -198,7 +198,7 @@ fn continue_as_new(code: &mut Driver) -> Carried {
     code.set("kept", "1");
     code.set("cleared", "1");
     code.clear("cleared");
-    code.status("\"going on\"");
+    code.publish("cart", "\"going on\"");
     code.attribute("customer", "c-17");
     code.flush();
     code.input(raised("z", "2", "m2"));
@@ -225,7 +225,7 @@ fn continue_as_new_carries_over_what_was_not_read_and_what_is_known() {
     everywhere(|code| {
         let mut expected = Carried::default();
         expected.state = vec![("kept".into(), "1".into())];
-        expected.custom_status = Some("\"going on\"".into());
+        expected.views = vec![("cart".into(), "\"going on\"".into())];
         expected.attributes.set("customer", "c-17");
         expected.unread_events = vec![
             unread("z", "2", "m2"),
@@ -270,10 +270,7 @@ fn the_next_execution_goes_on_with_what_was_carried_over() {
         code.start(started_with(carried.clone()));
         assert_eq!(code.cursor.state("kept").unwrap().as_str(), "1");
         assert_eq!(code.cursor.state("cleared"), None);
-        assert_eq!(
-            code.cursor.custom_status().unwrap().as_str(),
-            "\"going on\""
-        );
+        assert_eq!(code.cursor.view("cart").unwrap().as_str(), "\"going on\"");
         assert_eq!(code.cursor.cancel_reason(), Some("enough"));
         let a = code.external("a");
         let b = code.external("b");

@@ -15,7 +15,7 @@ use super::events::{
     activity_cancelled, attribute_cleared, attribute_set, chained, child_cancelled,
     child_scheduled, continued, event_sent, event_sent_with_receipt, failure, gave_up, ok,
     operation, patch_marked, promise_created, resolution_sent, returned, scheduled, state_cleared,
-    state_set, status_set, subscribed, timer_cancelled, timer_created,
+    state_set, subscribed, timer_cancelled, timer_created, view_cleared, view_published,
 };
 use super::past::Past;
 
@@ -58,8 +58,8 @@ impl Row {
     fn check(&self) -> &Self {
         self.accepts(self.recorded.clone());
         let other = match &self.recorded {
-            Event::CustomStatusSet { .. } => subscribed("another kind"),
-            _ => status_set("\"another kind\""),
+            Event::ViewPublished { .. } => subscribed("another kind"),
+            _ => view_published("cart", "\"another kind\""),
         };
         self.refuses(other, Difference::Kind)
     }
@@ -288,10 +288,20 @@ fn a_sent_event_is_compared_by_target_and_name() {
 }
 
 #[test]
-fn a_custom_status_is_compared_by_kind() {
-    Row::new(|code| code.status("\"a\""), status_set("\"a\""))
+fn a_view_is_compared_by_its_name() {
+    let publish = |code: &mut Driver| code.publish("cart", "\"a\"");
+    Row::new(publish, view_published("cart", "\"a\""))
         .check()
-        .accepts(status_set("\"b\""));
+        .refuses(view_published("wish list", "\"a\""), Difference::Name)
+        .accepts(view_published("cart", "\"b\""));
+}
+
+#[test]
+fn a_cleared_view_is_compared_by_its_name() {
+    let clear = |code: &mut Driver| code.clear_view("cart");
+    Row::new(clear, view_cleared("cart"))
+        .check()
+        .refuses(view_cleared("wish list"), Difference::Name);
 }
 
 #[test]

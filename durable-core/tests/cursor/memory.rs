@@ -80,7 +80,7 @@ impl Runtime {
             self.code.promise("never").0,
         ];
         self.code.set("k", &number.to_string());
-        self.code.status(&number.to_string());
+        self.code.publish("cart", &number.to_string());
         self.flush();
         lost.into_iter().for_each(|future| self.code.drop(future));
         self.flush();

@@ -401,8 +401,9 @@ impl<'a> Machine<'a> {
                 value: value.into(),
             },
             4 | 5 => OneWayCommand::ClearState { key },
-            6 | 7 => OneWayCommand::SetCustomStatus {
-                status: value.into(),
+            6 | 7 => OneWayCommand::PublishView {
+                name: "cart".into(),
+                value: value.into(),
             },
             8 | 9 => OneWayCommand::StartDetached {
                 name: text.as_str().into(),
@@ -453,7 +454,7 @@ impl<'a> Machine<'a> {
             open: self.cursor.open_operations(),
             futures: self.futures.len(),
             state: vec![state("k0"), state("k1")],
-            status: self.cursor.custom_status().map(ToString::to_string),
+            status: self.cursor.view("cart").map(ToString::to_string),
             now_ms: self.cursor.now_ms(),
         }
     }

@@ -1,11 +1,11 @@
-//! State, custom status, and the ids of children and detached starts.
+//! State, views, and the ids of children and detached starts.
 
 use durable_core::Difference;
 
 use super::driver::{Driver, everywhere};
 use super::events::{
     attribute_cleared, attribute_set, chained, child_completed, child_scheduled, completed,
-    scheduled, state_cleared, state_set, status_set, value,
+    scheduled, state_cleared, state_set, value, view_cleared, view_published,
 };
 use super::past::Past;
 
@@ -83,21 +83,32 @@ fn a_state_change_of_another_kind_is_refused() {
 }
 
 #[test]
-fn the_recorded_custom_status_wins() {
+fn the_recorded_view_wins() {
     everywhere(|code| {
-        assert_eq!(code.cursor.custom_status(), None);
-        code.status("\"packing\"");
-        assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"packing\"");
+        assert_eq!(code.cursor.view("cart"), None);
+        code.publish("cart", "\"packing\"");
+        assert_eq!(code.cursor.view("cart").unwrap().as_str(), "\"packing\"");
         code.flush();
-        code.status("\"sent\"");
+        code.publish("cart", "\"sent\"");
         code.flush();
-        code.has_stored([status_set("\"packing\""), status_set("\"sent\"")]);
+        code.publish("other", "1");
+        code.clear_view("cart");
+        assert_eq!(code.cursor.view("cart"), None);
+        let names: Vec<&str> = code.cursor.view_names().map(|name| name.as_str()).collect();
+        assert_eq!(names, ["other"]);
+        code.flush();
+        code.has_stored([
+            view_published("cart", "\"packing\""),
+            view_published("cart", "\"sent\""),
+            view_published("other", "1"),
+            view_cleared("cart"),
+        ]);
     });
-    let mut code = Driver::after(Past::of([status_set("\"then\"")]));
-    code.status("\"now\"");
-    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
+    let mut code = Driver::after(Past::of([view_published("cart", "\"then\"")]));
+    code.publish("cart", "\"now\"");
+    assert_eq!(code.cursor.view("cart").unwrap().as_str(), "\"then\"");
     code.flush();
-    assert_eq!(code.cursor.custom_status().unwrap().as_str(), "\"then\"");
+    assert_eq!(code.cursor.view("cart").unwrap().as_str(), "\"then\"");
     code.done();
 }
 

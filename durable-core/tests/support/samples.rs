@@ -73,7 +73,10 @@ fn carried() -> Carried {
         ("gift".into(), "true".into()),
         ("items".into(), r#"["ä","\u0000"]"#.into()),
     ];
-    carried.custom_status = Some(r#""packing""#.into());
+    carried.views = vec![
+        ("durable.status".into(), r#""packing""#.into()),
+        ("größe".into(), r#"{"cm":17}"#.into()),
+    ];
     carried.attributes.set("customer", "c-ß");
     carried.attributes.set("due", AttributeValue::Time(-1));
     carried.unread_events = vec![
@@ -383,12 +386,19 @@ fn recorded_values() -> Vec<Sample> {
         ),
         sample(
             None,
-            Event::CustomStatusSet {
+            Event::ViewPublished {
                 event_id: at(20),
-                status: r#"{"step":"упаковка"}"#.into(),
+                name: "шаг".into(),
+                value: r#"{"step":"упаковка"}"#.into(),
             },
         ),
-        sample(None, Event::CustomStatusCleared { event_id: at(20) }),
+        sample(
+            None,
+            Event::ViewCleared {
+                event_id: at(20),
+                name: "шаг".into(),
+            },
+        ),
         sample(
             "text",
             Event::AttributeSet {

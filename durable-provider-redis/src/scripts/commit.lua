@@ -87,11 +87,13 @@ local function commit_turn(own)
     put(it, 'st', arg())
     publish('i' .. id)
   end
-  local custom_status = arg() -- '=' leaves it, '-' clears it, '+…' sets it
-  if custom_status ~= '=' then
-    it.cu = true
-    if custom_status == '-' then drop(it, 'cu') else put(it, 'cu', string.sub(custom_status, 2)) end
-    publish('i' .. id)
+  for _ = 1, number_arg() do
+    local view, value = 'v:' .. arg(), optional_arg()
+    it[view] = true
+    if value then put(it, view, value) else drop(it, view) end
+    publish('v' .. id)
+    -- The record shows the custom status.
+    if view == CUSTOM_STATUS then publish('i' .. id) end
   end
   local attributes = optional_arg()
   if attributes then

@@ -14,6 +14,8 @@ local K = {
 local BASE_KEYS = 16
 local call = redis.call
 local SUSPENDED, FIRST_ENDED = '2', 3
+-- Views are fields of the record: 'v:name'.
+local CUSTOM_STATUS = 'v:durable.status'
 -- No clock ever shows a later time, and it is an exact number.
 local LAST_MOMENT = 9007199254740991
 local LONGEST_TIMEOUT = 1125899906842624
@@ -60,7 +62,7 @@ end
 -- by its code, 's…' for messages of an instance that the session holds, 'c…' for work that it
 -- holds and that was cancelled, 'e…' for its end, 'w…' for work in a lane, 't' for an earlier
 -- timer, 'i…' for a change of an
--- instance, 'd…' for its end or suspension, 'o' for messages to another partition.
+-- instance, 'v…' for one of its views, 'd…' for its end or suspension, 'o' for messages to another partition.
 local topics, is_published = {}, {}
 local function publish(topic)
   if not is_published[topic] then
@@ -364,7 +366,11 @@ local function begin_execution(it, start, message_id, bytes)
   end
   change_code(it, function()
     if it.exists then
-      for _, name in ipairs({ 'vr', 'te', 'bl', 'cu', 'pi', 'pe', 'pv', 'st' }) do
+      local old = { 'vr', 'te', 'bl', 'pi', 'pe', 'pv', 'st' }
+      for _, field in ipairs(call('HKEYS', it.key)) do
+        if string.sub(field, 1, 2) == 'v:' then old[#old + 1] = field end
+      end
+      for _, name in ipairs(old) do
         it[name] = true
         drop(it, name)
       end

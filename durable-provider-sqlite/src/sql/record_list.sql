@@ -2,7 +2,12 @@
 -- ?5 changed before.
 SELECT
     record.id, instance.execution_id, record.name, record.version, instance.status_kind,
-    record.status, record.blocked, record.custom_status, record.parent_instance,
+    record.status, record.blocked,
+    (
+        SELECT value FROM instance_view
+        WHERE instance_key = record.key AND instance_view.name = 'durable.status'
+    ),
+    record.parent_instance,
     record.parent_execution_id, record.parent_event_id, instance.last_event_id,
     record.created_at_ms, instance.updated_at_ms, record.key
 FROM record

@@ -190,6 +190,7 @@ impl Store<'_, '_> {
         let pending = status_number(StatusKind::Pending);
         self.run(sql::INSTANCE_RESTART, [key, execution, pending, now_ms])?;
         self.change_attributes(key, &request.start.attributes)?;
+        self.run(sql::VIEWS_CLEAR, [key])?;
         Ok(instance)
     }
 

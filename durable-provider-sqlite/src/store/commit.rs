@@ -4,7 +4,7 @@
 use durable_core::provider::{
     Change, ClaimedWork, CommitOutcome, Committed, ProviderError, RequiredCode, TurnCommit,
 };
-use durable_core::{EventId, ExecutionId, InstanceId, Payload};
+use durable_core::{EventId, ExecutionId, InstanceId};
 use rusqlite::params;
 
 use super::Store;
@@ -152,10 +152,8 @@ impl Store<'_, '_> {
         if let Some(not_before_ms) = update.not_before_ms {
             instance.not_before_ms = not_before_ms;
         }
-        let changes_record = update.status.is_some()
-            || !update.custom_status.is_unchanged()
-            || update.blocked.is_some()
-            || instance.is_blocked;
+        let changes_record =
+            update.status.is_some() || update.blocked.is_some() || instance.is_blocked;
         instance.is_blocked = update.blocked.is_some();
         if let Some((name, version)) = &update.running
             && instance.code != CodeNumber::NONE
@@ -175,12 +173,11 @@ impl Store<'_, '_> {
                     running.map(|(name, _)| name.as_str()),
                     running.map(|(_, version)| version.as_str()),
                     prepared.status,
-                    update.custom_status.payload().map(Payload::as_str),
-                    !update.custom_status.is_unchanged(),
                     prepared.blocked,
                 ],
             )?;
         }
+        self.change_views(instance.key, &prepared.turn)?;
         if changes_record || update.attributes.is_some() {
             self.note(Change::Instance(prepared.turn.lease.instance.clone()));
         }

@@ -23,6 +23,7 @@ mod settle;
 mod state;
 mod statements;
 mod timer;
+mod view;
 mod work;
 
 use durable_core::InstanceId;

@@ -142,9 +142,7 @@ impl<O> InstanceHandle<O> {
     /// What the store has of it.
     pub(super) async fn stored_record(&self) -> Result<InstanceRecord, ClientError> {
         let record = self.client.provider().instance(&self.id).await?;
-        let mut record = record.ok_or_else(|| ClientError::NotFound {
-            instance: self.id.clone(),
-        })?;
+        let mut record = record.ok_or_else(|| self.not_found())?;
         self.readable(&mut record).await?;
         Ok(record)
     }
@@ -311,6 +309,12 @@ impl<O> InstanceHandle<O> {
             self.readable(&mut delivered.message).await?;
         }
         Ok(page)
+    }
+
+    pub(super) fn not_found(&self) -> ClientError {
+        ClientError::NotFound {
+            instance: self.id.clone(),
+        }
     }
 
     pub(super) async fn readable(&self, value: &mut impl VisitPayloads) -> Result<(), ClientError> {

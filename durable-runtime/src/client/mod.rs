@@ -7,6 +7,8 @@ mod error;
 mod instance;
 mod nodes;
 mod start;
+mod unfold;
+mod view;
 mod wait;
 
 use std::fmt;
@@ -29,6 +31,7 @@ pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;
 pub use start::Start;
+pub use view::ViewChanges;
 pub use wait::Wait;
 
 /// Starts instances, talks to them and reads about them.

@@ -12,6 +12,7 @@ mod promise;
 mod run;
 mod state;
 mod timer;
+mod view;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,6 +1,6 @@
 //! State and custom status: small values that outlive the execution.
 
-use durable_core::{Failure, Name, OneWayCommand};
+use durable_core::{CUSTOM_STATUS_VIEW, Failure, Name, OneWayCommand};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -83,9 +83,13 @@ impl OrchestrationContext {
     pub fn set_custom_status<T: Serialize + ?Sized>(&self, status: &T) -> Result<(), Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
         let status = payload::encode(self.limits(), "value", &subject, status)?;
+        let name = Name::from(CUSTOM_STATUS_VIEW);
         self.shared.emit(match status.as_str() {
-            "null" => OneWayCommand::ClearCustomStatus,
-            _ => OneWayCommand::SetCustomStatus { status },
+            "null" => OneWayCommand::ClearView { name },
+            _ => OneWayCommand::PublishView {
+                name,
+                value: status,
+            },
         })
     }
 
@@ -105,7 +109,8 @@ impl OrchestrationContext {
     ///
     /// A failure of kind `DeterminismViolation` if the caller is not the orchestration itself.
     pub fn clear_custom_status(&self) -> Result<(), Failure> {
-        self.shared.emit(OneWayCommand::ClearCustomStatus)
+        let name = Name::from(CUSTOM_STATUS_VIEW);
+        self.shared.emit(OneWayCommand::ClearView { name })
     }
 
     /// What this orchestration last said of itself.
@@ -115,7 +120,7 @@ impl OrchestrationContext {
     /// A failure of kind `InvalidPayload` if the status is not a `T`.
     pub fn custom_status<T: DeserializeOwned>(&self) -> Result<Option<T>, Failure> {
         let subject = self.subject("status of", self.shared.instance.as_str().into())?;
-        let status = self.shared.lock().cursor.custom_status().cloned();
+        let status = self.shared.lock().cursor.view(CUSTOM_STATUS_VIEW).cloned();
         status
             .map(|status| payload::decode("value", &subject, None, &status))
             .transpose()

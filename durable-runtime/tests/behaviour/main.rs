@@ -36,5 +36,6 @@ mod storage;
 mod telemetry;
 mod timers;
 mod versions;
+mod views;
 mod waiting;
 mod world;

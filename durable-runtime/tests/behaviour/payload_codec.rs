@@ -92,7 +92,14 @@ fn contents(store: &Snapshot) -> String {
     let histories: Vec<_> = store.histories.values().collect();
     let instances = store.instances.values().map(|instance| {
         let record = &instance.record;
-        (&instance.inbox, &record.status, &record.custom_status)
+        let views = instance.views.iter().map(|view| &view.value);
+        let views: Vec<_> = views.collect();
+        (
+            &instance.inbox,
+            &record.status,
+            &record.custom_status,
+            views,
+        )
     });
     let instances: Vec<_> = instances.collect();
     let work = store
@@ -121,6 +128,7 @@ async fn talk(ctx: OrchestrationContext, word: String) -> Result<String, Failure
         return Ok(format!("{state} {unread} {reason}"));
     }
     ctx.set_custom_status(&word)?;
+    ctx.publish("view", &word)?;
     ctx.set_state("state", &word)?;
     let retry = RetryPolicy::attempts(2).first_backoff(Duration::from_secs(1));
     let echoed = ctx.activity(ECHO, &word).retry(retry).await?;
@@ -188,6 +196,8 @@ async fn nothing_readable_is_stored_and_everything_works() {
     assert_secret(&world);
     let status: Option<String> = talk.custom_status().await.unwrap();
     assert_eq!(status.as_deref(), Some(SECRET));
+    let view: Option<String> = talk.view("view").await.unwrap();
+    assert_eq!(view.as_deref(), Some(SECRET));
     talk.raise("unread", &SECRET).await.unwrap();
     talk.raise(WORD, &SECRET.into()).await.unwrap();
     assert_secret(&world);
@@ -197,6 +207,12 @@ async fn nothing_readable_is_stored_and_everything_works() {
         .await
         .unwrap();
     assert_eq!(record.custom_status.as_deref(), Some("\"secret\""));
+    let views = talk.views().await.unwrap();
+    assert!(
+        views.iter().all(|view| &*view.value == "\"secret\""),
+        "{views:?}"
+    );
+    assert_eq!(views.len(), 2);
     assert_eq!(listener.wait().await.unwrap(), waiting);
     pass(Duration::from_secs(1)).await;
     assert_secret(&world);

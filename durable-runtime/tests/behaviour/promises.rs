@@ -75,7 +75,7 @@ async fn a_client_resolves_a_promise_once() {
     assert_eq!(kinds[0], "OrchestrationStarted");
     let mut first_step = kinds[1..3].to_vec();
     first_step.sort_unstable();
-    assert_eq!(first_step, ["CustomStatusSet", "PromiseCreated"]);
+    assert_eq!(first_step, ["PromiseCreated", "ViewPublished"]);
     assert_eq!(
         kinds[3..],
         [

@@ -62,9 +62,7 @@ async fn a_status_is_cleared_by_the_call_and_by_every_value_that_is_null() {
     say(&talk, Say::Return).await;
     assert_eq!(talk.wait().await, Ok(None));
     let cleared = world.kinds("t", 1).await;
-    let cleared = cleared
-        .iter()
-        .filter(|kind| **kind == "CustomStatusCleared");
+    let cleared = cleared.iter().filter(|kind| **kind == "ViewCleared");
     assert_eq!(cleared.count(), 4);
     stop(node).await;
     world.assert_done();

@@ -263,7 +263,7 @@ async fn a_payload_at_the_limit_is_taken_and_one_byte_more_is_refused() {
     assert_eq!(of_kind("ExternalEventSent"), 1);
     assert_eq!(of_kind("PromiseResolutionSent"), 2);
     assert_eq!(of_kind("StateSet"), 1);
-    assert_eq!(of_kind("CustomStatusSet"), 1);
+    assert_eq!(of_kind("ViewPublished"), 1);
     assert_eq!(of_kind("OperationCompleted"), 4, "what ran is recorded");
 }
 

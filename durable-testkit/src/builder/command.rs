@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, AttributeValue, Event, EventId, EventKind, InstanceId, Name, Payload,
-    PromiseToken,
+    ActivityOptions, AttributeValue, CUSTOM_STATUS_VIEW, Event, EventId, EventKind, InstanceId,
+    Name, Payload, PromiseToken,
 };
 use serde::Serialize;
 
@@ -126,15 +126,28 @@ impl HistoryBuilder {
 
     /// The code says something of itself.
     pub fn status<T: Serialize + ?Sized>(self, status: &T) -> Self {
-        self.with(status, |event_id, status| Event::CustomStatusSet {
-            event_id,
-            status,
-        })
+        self.view(CUSTOM_STATUS_VIEW, status)
     }
 
     /// The code no longer says anything of itself.
     pub fn status_cleared(self) -> Self {
-        self.event(|event_id| Event::CustomStatusCleared { event_id })
+        self.view_cleared(CUSTOM_STATUS_VIEW)
+    }
+
+    /// The code publishes a view.
+    pub fn view<T: Serialize + ?Sized>(self, name: impl Into<Name>, value: &T) -> Self {
+        let name = name.into();
+        self.with(value, |event_id, value| Event::ViewPublished {
+            event_id,
+            name,
+            value,
+        })
+    }
+
+    /// The code clears a view.
+    pub fn view_cleared(self, name: impl Into<Name>) -> Self {
+        let name = name.into();
+        self.event(|event_id| Event::ViewCleared { event_id, name })
     }
 
     /// The code sets an attribute.

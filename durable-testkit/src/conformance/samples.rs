@@ -229,11 +229,15 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             target: PromiseToken::new("orders/7".into(), ExecutionId::FIRST, 0),
             resolution: Ok("1".into()),
         },
-        EventKind::CustomStatusSet => Event::CustomStatusSet {
+        EventKind::ViewPublished => Event::ViewPublished {
             event_id,
-            status: "\"packing\"".into(),
+            name: "cart".into(),
+            value: "[\"tea\"]".into(),
         },
-        EventKind::CustomStatusCleared => Event::CustomStatusCleared { event_id },
+        EventKind::ViewCleared => Event::ViewCleared {
+            event_id,
+            name: "cart".into(),
+        },
         EventKind::AttributeSet => Event::AttributeSet {
             event_id,
             name: "customer".into(),
@@ -276,7 +280,7 @@ fn carried() -> Carried {
     let unread = UnreadEvent::new("approval".into(), "true".into(), "m1".into());
     let mut carried = Carried::default();
     carried.state = vec![("total".into(), "12".into())];
-    carried.custom_status = Some("1".into());
+    carried.views = vec![("cart".into(), "[]".into())];
     carried.attributes = attributes();
     carried.unread_events = vec![unread];
     carried.read_message_ids = vec!["m0".into()];

@@ -13,6 +13,7 @@ mod outputs;
 mod poison_kept;
 mod replay_exact;
 mod starts_finish;
+mod views_current;
 
 use std::fmt;
 
@@ -158,6 +159,7 @@ pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<d
         Box::new(activity_once::ActivityOnce::new(workload.effects.clone())),
         Box::new(poison_kept::PoisonKept::default()),
         Box::new(starts_finish::StartsFinish::default()),
+        Box::new(views_current::ViewsCurrent),
         Box::new(nothing_left::NothingLeft),
         Box::new(outputs::Outputs::new(expectations.clone())),
         Box::new(replay_exact::ReplayExact::new(&workload.registry)),

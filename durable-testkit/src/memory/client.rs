@@ -56,6 +56,7 @@ impl MemoryState {
             .entry(id.clone())
             .or_insert_with(|| StoredInstance::new(record.clone()));
         instance.record = record;
+        instance.views.clear();
         instance.is_to_end = false;
         instance
             .starts
@@ -149,6 +150,7 @@ impl StoredInstance {
             not_before_ms: 0,
             crashes: 0,
             last_commit: None,
+            views: Default::default(),
             starts: Default::default(),
         }
     }

@@ -54,6 +54,7 @@ impl MemoryState {
         }
         self.change_work_and_timers(turn);
         self.update_record(turn);
+        self.change_views(turn);
         for message in &turn.new_messages {
             self.deliver(id, message);
         }
@@ -125,7 +126,6 @@ impl MemoryState {
         instance.changed_at(self.now_ms.max(turn.last_recorded_ms().unwrap_or(0)));
         let record = &mut instance.record;
         if update.status.is_some()
-            || !update.custom_status.is_unchanged()
             || update.attributes.is_some()
             || update.blocked != record.blocked
         {
@@ -138,7 +138,6 @@ impl MemoryState {
         if let Some(status) = update.status {
             record.status = status;
         }
-        update.custom_status.apply(&mut record.custom_status);
         if let Some(attributes) = update.attributes {
             record.attributes = attributes;
         }

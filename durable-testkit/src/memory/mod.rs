@@ -21,6 +21,7 @@ mod sessions;
 mod snapshot;
 mod state;
 mod timers;
+mod views;
 mod work;
 
 pub use provider::{MemoryOptions, MemoryProvider};

@@ -10,8 +10,8 @@ use durable_core::provider::{
     Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode,
     SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime,
-    SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    SystemClock, TurnCommit, ViewPage, ViewRecord, WakeRegistry, WakeSeq, WakeSource, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -357,6 +357,23 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<OpenWorkPage, ProviderError> {
         Ok(self.look(|state| state.open_work(instance, after, max)))
+    }
+
+    async fn view(
+        &self,
+        instance: &InstanceId,
+        name: &Name,
+    ) -> Result<Option<ViewRecord>, ProviderError> {
+        Ok(self.look(|state| state.view(instance, name)))
+    }
+
+    async fn views(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<ViewPage, ProviderError> {
+        Ok(self.look(|state| state.views(instance, after, max)))
     }
 
     async fn poisoned(

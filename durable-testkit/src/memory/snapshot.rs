@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SessionOptions, SourceEvent, WorkItem,
-    WorkKey,
+    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SessionOptions, SourceEvent,
+    ViewRecord, WorkItem, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
@@ -76,6 +76,8 @@ pub struct SessionSnapshot {
 pub struct InstanceSnapshot {
     /// What is known of it.
     pub record: InstanceRecord,
+    /// Its views, by name.
+    pub views: Vec<ViewRecord>,
     /// Its messages, in order.
     pub inbox: Vec<Message>,
     /// The session that holds it.
@@ -155,6 +157,7 @@ impl StoredInstance {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
         InstanceSnapshot {
             record: self.record.clone(),
+            views: self.views.values().cloned().collect(),
             inbox: self.inbox.messages().cloned().collect(),
             holder: self.holder.as_ref().map(|holder| holder.lease.session),
             messages_to_give: self.inbox.after(given.unwrap_or(InboxSeq(0))).count(),

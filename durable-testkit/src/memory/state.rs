@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use durable_core::provider::{
     Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, MessageBody,
-    RequiredCode, ServedCode, SessionId, SessionOptions, SourceEvent, StatusKind, WakeRegistry,
-    WorkItem, WorkKey,
+    RequiredCode, ServedCode, SessionId, SessionOptions, SourceEvent, StatusKind, ViewRecord,
+    WakeRegistry, WorkItem, WorkKey,
 };
-use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
+use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId, Name};
 
 use super::inbox::Inbox;
 use super::queue::WorkQueue;
@@ -64,6 +64,8 @@ pub(super) struct StoredInstance {
     pub(super) not_before_ms: u64,
     pub(super) crashes: u32,
     pub(super) last_commit: Option<(CommitId, Committed)>,
+    /// Its views, by name.
+    pub(super) views: BTreeMap<Name, ViewRecord>,
     /// The messages that began an execution of it.
     pub(super) starts: BTreeMap<MessageId, ExecutionId>,
 }

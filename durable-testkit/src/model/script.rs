@@ -5,7 +5,7 @@
 use std::fmt;
 
 use durable_core::provider::{IdReuse, ReceiptWhen};
-use durable_core::{Failure, FailureKind};
+use durable_core::{CUSTOM_STATUS_VIEW, Failure, FailureKind};
 
 use crate::conformance::TurnFlaw;
 
@@ -99,7 +99,7 @@ pub(super) struct ScriptTurn {
     pub(super) finish_activity: Option<u8>,
     pub(super) cancel_timer: Option<u8>,
     pub(super) message: Option<(ScriptInstance, ScriptMessage)>,
-    pub(super) custom_status: Option<ScriptStatus>,
+    pub(super) view: Option<(ScriptView, ScriptViewChange)>,
     /// How many attributes the instance has after it.
     pub(super) attributes: Option<u8>,
     pub(super) ending: ScriptTurnEnd,
@@ -118,10 +118,26 @@ pub(super) struct ScriptActivity {
     pub(super) timeout_ms: Option<u16>,
 }
 
-/// What a turn does with the custom status.
+/// A view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ScriptStatus {
-    Set,
+pub(super) enum ScriptView {
+    CustomStatus,
+    Cart,
+}
+
+impl ScriptView {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::CustomStatus => CUSTOM_STATUS_VIEW,
+            Self::Cart => "cart",
+        }
+    }
+}
+
+/// What a turn does with a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ScriptViewChange {
+    Publish,
     Clear,
 }
 
@@ -281,9 +297,9 @@ impl fmt::Display for ScriptTurn {
                 format!("event {id} to {to}, receipt {when:?}")
             }
         }));
-        parts.extend(self.custom_status.map(|status| match status {
-            ScriptStatus::Set => "custom status".into(),
-            ScriptStatus::Clear => "no custom status".into(),
+        parts.extend(self.view.map(|(view, change)| match change {
+            ScriptViewChange::Publish => format!("publish {}", view.name()),
+            ScriptViewChange::Clear => format!("clear {}", view.name()),
         }));
         parts.extend(self.attributes.map(|count| format!("{count} attributes")));
         if self.claim {

@@ -9,7 +9,7 @@ use crate::conformance::TurnFlaw;
 use super::script::{
     ModelScript, ScriptActivity, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage,
     ScriptMessageId, ScriptNode, ScriptPrune, ScriptQueue, ScriptRelease, ScriptSettlement,
-    ScriptStatus, ScriptTurn, ScriptTurnEnd, ScriptWork,
+    ScriptTurn, ScriptTurnEnd, ScriptView, ScriptViewChange, ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -148,10 +148,14 @@ fn message() -> impl Strategy<Value = ScriptMessage> {
     ]
 }
 
-fn status() -> impl Strategy<Value = ScriptStatus> {
+fn view() -> impl Strategy<Value = ScriptView> {
+    prop_oneof![Just(ScriptView::CustomStatus), Just(ScriptView::Cart)]
+}
+
+fn view_change() -> impl Strategy<Value = ScriptViewChange> {
     prop_oneof![
-        2 => Just(ScriptStatus::Set),
-        1 => Just(ScriptStatus::Clear),
+        2 => Just(ScriptViewChange::Publish),
+        1 => Just(ScriptViewChange::Clear),
     ]
 }
 
@@ -169,7 +173,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
         0..4_u8,
         option::weighted(0.4, (instance(), message())),
         (
-            option::weighted(0.2, status()),
+            option::weighted(0.2, (view(), view_change())),
             option::weighted(0.2, 0..4_u8),
         ),
         ending(),
@@ -189,7 +193,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
             finish_activity,
             cancel_timer,
             message,
-            custom_status: says.0,
+            view: says.0,
             attributes: says.1,
             ending,
             from_wrong_tail,

@@ -7,8 +7,8 @@ use durable_core::{
 
 use super::leases::{LeasedInstance, Pair};
 use super::script::{
-    ScriptActivity, ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptStatus, ScriptTurn,
-    ScriptTurnEnd,
+    ScriptActivity, ScriptDue, ScriptFlaw, ScriptMessage, ScriptQueue, ScriptTurn, ScriptTurnEnd,
+    ScriptViewChange,
 };
 use crate::conformance::StoreClock;
 use crate::message::{event_message, start_message};
@@ -110,10 +110,10 @@ fn for_model(
             }
         };
     }
-    builder = match turn.custom_status {
+    builder = match turn.view {
         None => builder,
-        Some(ScriptStatus::Set) => builder.custom_status(format!("{now_ms}")),
-        Some(ScriptStatus::Clear) => builder.custom_status_cleared(),
+        Some((view, ScriptViewChange::Publish)) => builder.view(view.name(), format!("{now_ms}")),
+        Some((view, ScriptViewChange::Clear)) => builder.view_cleared(view.name()),
     };
     if let Some(count) = turn.attributes {
         builder = builder.attributes(attributes(count, now_ms));

@@ -2,7 +2,7 @@
 
 use durable_core::provider::{
     ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, OpenActivity, OpenTimer,
-    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, WorkState,
+    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, ViewRecord, WorkState,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -32,6 +32,7 @@ struct ObservedInstance {
     inbox: Vec<Message>,
     open: Vec<OpenActivity>,
     timers: Vec<OpenTimer>,
+    views: Vec<ViewRecord>,
 }
 
 impl VisibleState {
@@ -104,6 +105,7 @@ impl ObservedInstance {
             inbox: inbox.collect(),
             open,
             timers: page.timers,
+            views: provider.views(id, None, 10_000).await?.views,
         })
     }
 }

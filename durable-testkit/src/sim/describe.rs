@@ -11,7 +11,8 @@ use durable_core::provider::{
     Message, MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome,
     SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
-    WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    ViewPage, ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult,
+    WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -44,6 +45,7 @@ describe! {
     EventId: |event_id| format!("event {event_id}");
     InboxSeq: |seq| format!("message {}", seq.0);
     WakeSeq: |seq| format!("change {}", seq.0);
+    Name: |name| format!("`{name}`");
     WakeTopic: |topic| format!("{topic:?}");
     Arc<TurnCommit>: |turn| turn_text(turn);
     Vec<Release>: |releases| joined(releases, |release| lease(&release.lease));
@@ -81,6 +83,8 @@ describe! {
     OpenWorkPage: |page| format!(
         "{} activities, {} timers", page.activities.len(), page.timers.len()
     );
+    ViewRecord: |view| format!("`{}` of {}", view.name, view.source);
+    ViewPage: |page| format!("{} views", page.views.len());
     PoisonedPage: |page| format!("{} items", page.work.len());
     PurgeReport: |report| format!("{} instances", report.instances);
     PruneReport: |report| format!("{} executions", report.executions);

@@ -49,6 +49,8 @@ impl Method {
             | Self::inbox
             | Self::cancelled_work
             | Self::open_work
+            | Self::view
+            | Self::views
             | Self::poisoned
             | Self::wait => false,
         }

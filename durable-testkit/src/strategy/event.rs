@@ -269,17 +269,17 @@ fn any_carried() -> impl Strategy<Value = Carried> {
         .prop_map(|(name, data, message_id)| UnreadEvent::new(name, data, message_id));
     (
         vec((text(), text()), 0..4),
-        of(text()),
+        vec((text(), text()), 0..4),
         vec(unread, 0..4),
         vec(text(), 0..4),
         of(any_text()),
         any_attributes(),
     )
         .prop_map(
-            |(state, custom_status, unread_events, read_message_ids, cancel_reason, attributes)| {
+            |(state, views, unread_events, read_message_ids, cancel_reason, attributes)| {
                 let mut carried = Carried::default();
                 carried.state = state;
-                carried.custom_status = custom_status;
+                carried.views = views;
                 carried.unread_events = unread_events;
                 carried.read_message_ids = read_message_ids;
                 carried.cancel_reason = cancel_reason;

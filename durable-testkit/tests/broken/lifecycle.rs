@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use durable_core::provider::{
-    CommitOutcome, CustomStatusUpdate, IdReuse, InstanceRecord, InstanceStatus, Message,
-    MessageBody, Provider, ProviderError, PruneReport, PruneRequest, Release, SendOutcome,
-    StartOutcome, TurnCommit,
+    CommitOutcome, IdReuse, InstanceRecord, InstanceStatus, Message, MessageBody, Provider,
+    ProviderError, PruneReport, PruneRequest, Release, SendOutcome, StartOutcome, TurnCommit,
 };
 use durable_core::{AttributeValue, Attributes, ExecutionId, Failure, InstanceId, MessageId};
 
@@ -32,13 +31,15 @@ fault! {
 }
 
 fault! {
-    /// Forgets no custom status.
-    KeepsClearedStatus {}
+    /// Forgets no view.
+    KeepsClearedViews {}
     async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
-        let update = &mut Arc::make_mut(&mut turn).update;
-        if update.custom_status == CustomStatusUpdate::Cleared {
-            update.custom_status = CustomStatusUpdate::Unchanged;
-        }
+        let mut views = std::mem::take(&mut Arc::make_mut(&mut turn).update.views);
+        views.retain(|update| {
+            let change = turn.view_change(update);
+            change.is_none_or(|change| change.value.is_some())
+        });
+        Arc::make_mut(&mut turn).update.views = views;
         self.store.commit(turn).await
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod reading;
 pub(crate) mod receipts;
 pub(crate) mod time;
 pub(crate) mod timers;
+pub(crate) mod views;
 pub(crate) mod waking;
 pub(crate) mod work;
 

@@ -102,6 +102,22 @@ fault! {
 }
 
 fault! {
+    /// Wakes no waiter when a view changed.
+    PublishesInSilence {}
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        topic: &WakeTopic,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        if matches!(topic, WakeTopic::Views(_)) {
+            future::pending::<()>().await;
+        }
+        self.store.wait(session, topic, seen).await
+    }
+}
+
+fault! {
     /// Wakes no waiter when an instance was suspended.
     SuspendsInSilence {}
     async fn wait(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use durable_core::PromiseToken;
 use durable_runtime::{
     Activity, ActivityContext, Attribute, EventName, Failure, Orchestration, OrchestrationContext,
-    Registry, RegistryBuilder,
+    Registry, RegistryBuilder, View,
 };
 use futures::future::{Either, join_all, select};
 
@@ -18,6 +18,9 @@ pub(crate) const TREE: Orchestration<u64, u64> = Orchestration::new("tree");
 pub(crate) const RACE: Orchestration<u64, String> = Orchestration::new("race");
 pub(crate) const PROMISE: Orchestration<u64, u64> = Orchestration::new("promise");
 pub(crate) const STATUS: Orchestration<u64, u64> = Orchestration::new("status");
+pub(crate) const VIEWS: Orchestration<u64, u64> = Orchestration::new("views");
+pub(crate) const SO_FAR: View<u64> = View::new("so far");
+pub(crate) const STEP: View<u64> = View::new("step");
 pub(crate) const ATTRIBUTES: Orchestration<u64, u64> = Orchestration::new("attributes");
 pub(crate) const AMOUNT: Attribute<i64> = Attribute::new("amount");
 pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("messages");
@@ -136,6 +139,21 @@ async fn status(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> 
     ctx.activity(INCREMENT, &number).await
 }
 
+/// Shows what it has so far, across executions, and takes one thing back.
+async fn views(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    let seen = ctx.view(SO_FAR)?;
+    ctx.publish(STEP, &number)?;
+    let number = ctx.activity(INCREMENT, &number).await?;
+    ctx.publish(SO_FAR, &number)?;
+    match seen {
+        None => ctx.continue_as_new(&number).await,
+        Some(_) => {
+            ctx.clear_view(STEP)?;
+            Ok(number)
+        }
+    }
+}
+
 /// Can be found by its number until it has worked.
 async fn attributes(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     ctx.set_attribute(AMOUNT, number.cast_signed())?;
@@ -239,6 +257,7 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(PROMISE, promise)
         .orchestration(STATUS, status)
         .orchestration(ATTRIBUTES, attributes)
+        .orchestration(VIEWS, views)
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
         .orchestration(MAILBOX, mailbox)

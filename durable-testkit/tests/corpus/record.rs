@@ -66,6 +66,14 @@ pub(crate) const RECORDINGS: &[Recording] = &[
             assert_eq!(status.record().await.unwrap().custom_status, None);
         })
     }),
+    Recording::of("views", |client| {
+        Box::pin(async move {
+            let views = client.start(examples::VIEWS, "views", &5).await.unwrap();
+            assert_eq!(views.wait().await.unwrap(), 7);
+            assert_eq!(views.view(examples::SO_FAR).await.unwrap(), Some(7));
+            assert_eq!(views.view(examples::STEP).await.unwrap(), None);
+        })
+    }),
     Recording::of("attributes", |client| {
         Box::pin(async move {
             let start = client.start(examples::ATTRIBUTES, "attributes", &5);

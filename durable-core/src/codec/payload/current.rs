@@ -219,8 +219,9 @@ payloads! {
         resolution: OutcomeR1<'a>,
     }
 
-    CustomStatusSet 1 CustomStatusSetR1<'a> {
-        status: &'a str,
+    ViewPublished 1 ViewPublishedR1<'a> {
+        name: &'a str,
+        value: &'a str,
     }
 
     PatchMarked 1 PatchMarkedR1<'a> {
@@ -250,7 +251,9 @@ payloads! {
         failure: FailureR1<'a>,
     }
 
-    CustomStatusCleared 1 CustomStatusClearedR1 {}
+    ViewCleared 1 ViewClearedR1<'a> {
+        name: &'a str,
+    }
 
     ExternalEventDelivered 1 ExternalEventDeliveredR1 {
         source_event_id: u64,

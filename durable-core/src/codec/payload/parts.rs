@@ -51,7 +51,8 @@ frozen_struct! {
     Carried as CarriedR1<'a> {
         #[serde(borrow)]
         state: List<(&'a str, &'a str)>,
-        custom_status: Option<&'a str>,
+        #[serde(borrow)]
+        views: List<(&'a str, &'a str)>,
         #[serde(borrow)]
         unread_events: List<UnreadEventR1<'a>>,
         #[serde(borrow)]

@@ -21,6 +21,7 @@ mod starting;
 mod time;
 mod timers;
 mod validity;
+mod views;
 mod wakeups;
 mod watching;
 mod work;
@@ -58,5 +59,6 @@ pub(super) const ALL: &[&[Check]] = &[
     lifecycle::CHECKS,
     pruning::CHECKS,
     attributes::CHECKS,
+    views::CHECKS,
     limits::CHECKS,
 ];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use durable_core::PromiseToken;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, FailureKind, Orchestration,
-    OrchestrationContext, Registry, RegistryError, RetryPolicy,
+    OrchestrationContext, Registry, RegistryError, RetryPolicy, View,
 };
 use futures::future::{Either, join_all, select};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use crate::sim::workload::Effects;
 
 pub(super) const WORK: Activity<Task, u64> = Activity::new("work");
 pub(super) const ITEM: EventName<u64> = EventName::new("item");
+const SUM: View<u64> = View::new("sum");
 pub(super) const CONFIRM: EventName<bool> = EventName::new("confirm");
 pub(super) const FAN_OUT: Orchestration<Vec<Task>, u64> = Orchestration::new("fan-out");
 pub(super) const SLEEPER: Orchestration<Vec<u64>, u64> = Orchestration::new("sleeper");
@@ -144,6 +145,7 @@ async fn collector(ctx: OrchestrationContext, count: u64) -> Result<u64, Failure
     for number in 0..count {
         sum += ctx.external_event(ITEM).await?;
         ctx.set_custom_status(&number)?;
+        ctx.publish(SUM, &sum)?;
     }
     Ok(sum)
 }
@@ -156,6 +158,7 @@ async fn looper(ctx: OrchestrationContext, state: (u64, u64)) -> Result<u64, Fai
             return Ok(sum);
         }
         sum += ctx.external_event(ITEM).await?;
+        ctx.publish(SUM, &sum)?;
         left -= 1;
     }
     ctx.continue_as_new(&(left, sum)).await

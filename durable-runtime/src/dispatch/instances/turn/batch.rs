@@ -4,8 +4,8 @@
 //! stays here until the commit that records it is applied.
 
 use durable_core::provider::{
-    CustomStatusUpdate, InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution,
-    OutgoingMessage, ReceiptRequest, SourceEvent, StatusKind, TurnCommit,
+    InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution, OutgoingMessage,
+    ReceiptRequest, SourceEvent, StatusKind, TurnCommit, ViewUpdate,
 };
 use durable_core::{
     AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -210,11 +210,11 @@ impl Batch {
             Effect::SettlePromise { target, resolution } => {
                 self.settle_promise(source, target, resolution);
             }
-            Effect::SetCustomStatus { status } => {
-                self.update.custom_status = CustomStatusUpdate::Set(status.clone());
-            }
-            Effect::ClearCustomStatus => {
-                self.update.custom_status = CustomStatusUpdate::Cleared;
+            Effect::ChangeView { name } => {
+                // The last change of the turn counts.
+                self.update.views.retain(|update| update.name != *name);
+                let name = name.clone();
+                self.update.views.push(ViewUpdate { name, source });
             }
             Effect::ChangeAttributes => {
                 self.update.attributes = Some(live.execution.attributes());
