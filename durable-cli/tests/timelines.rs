@@ -84,10 +84,10 @@ fn retries_and_crashes_stand_beside_their_calls() {
         .with_attempts(EventId::new(99), EarlierAttempts::new(9, 9));
     let expected = "\
 order-7 · order 1.0.0 · execution 1 · running for 4 s
-          0 ms
-2 reserve ██████████          2 s, 2 retries, 1 crash
-3 charge  █████████✗          declined, 2 crashes
-4 ship    ██████████████████▶ open, 1 retry
+          0 ms     2 s
+2 reserve ██████████           2 s, 2 retries, 1 crash
+3 charge  █████████✗           declined, 2 crashes
+4 ship    ███████████████████▶ open, 1 retry
 ";
     assert_eq!(plain(&timeline, 54), expected);
     let svg = timeline.to_svg();

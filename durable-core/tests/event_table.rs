@@ -58,6 +58,7 @@ fn the_texts_of_each_kind_are_visited_in_the_order_of_its_fields() {
             r#"{"sku":"é"}"#,
             "null",
             r#""packing""#,
+            r#"{"cm":17}"#,
             "the customer left",
         ]
     );

@@ -8,6 +8,7 @@ use durable_core::provider::{
 };
 use durable_core::{
     ActivityOptions, Carried, Event, EventId, ExecutionId, HistoryEntry, LimitError, Limits,
+    Payload,
 };
 
 const SECOND: ExecutionId = ExecutionId::FIRST.next();
@@ -263,7 +264,7 @@ fn the_value_of_a_view_is_what_its_event_says() {
     let value = |name: &str, source| {
         let change = turn.view_change(&update(name, source))?;
         assert_eq!(change.changed_at_ms, 1_000);
-        Some(change.value.map(|value| value.as_str()))
+        Some(change.value.map(Payload::as_str))
     };
     assert_eq!(value("cart", first(7)), Some(Some("1")));
     assert_eq!(value("gone", first(8)), Some(None));

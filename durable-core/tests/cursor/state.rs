@@ -94,7 +94,7 @@ fn the_recorded_view_wins() {
         code.publish("other", "1");
         code.clear_view("cart");
         assert_eq!(code.cursor.view("cart"), None);
-        let names: Vec<&str> = code.cursor.view_names().map(|name| name.as_str()).collect();
+        let names: Vec<_> = code.cursor.view_names().collect();
         assert_eq!(names, ["other"]);
         code.flush();
         code.has_stored([
