@@ -1,4 +1,3 @@
 UPDATE record
-SET name = coalesce(?2, name), version = coalesce(?3, version), status = coalesce(?4, status),
-    blocked = ?5
+SET version = coalesce(?2, version), status = coalesce(?3, status), blocked = ?4
 WHERE key = ?1

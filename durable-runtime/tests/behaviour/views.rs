@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use durable_core::Limits;
-use durable_core::provider::{InstanceFilter, Provider, PurgeRequest};
+use durable_core::filter::Filter;
+use durable_core::provider::{Provider, PurgeRequest};
 use durable_runtime::{
     CUSTOM_STATUS_VIEW, ClientError, EventName, Failure, FailureKind, InstanceHandle,
     Orchestration, OrchestrationContext, Registry, RuntimeOptions, View,
@@ -238,7 +239,7 @@ async fn views_go_with_their_instance() {
     let mut changes = shop.view_changes(CART);
     assert_eq!(changes.try_next().await, Ok(cart(&["tea"])));
     add(&shop, &[]).await;
-    let purge = PurgeRequest::new(InstanceFilter::all(), 10);
+    let purge = PurgeRequest::new(Filter::all(), 10);
     world.store.purge(&purge).await.unwrap();
     assert_eq!(
         changes.try_next().await,

@@ -16,6 +16,7 @@ mod ownership;
 mod paging;
 mod pruning;
 mod receipts;
+mod searching;
 mod sessions;
 mod starting;
 mod time;
@@ -53,6 +54,7 @@ pub(super) const ALL: &[&[Check]] = &[
     finding::CHECKS,
     watching::CHECKS,
     paging::CHECKS,
+    searching::CHECKS,
     code::CHECKS,
     time::CHECKS,
     starting::CHECKS,
