@@ -1,9 +1,11 @@
 //! Turn commits: prepared, sent, and their answers read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use durable_core::provider::{CommitOutcome, Committed, Lease, ProviderError, TurnCommit};
 use durable_core::{EventId, ExecutionId};
+use futures::future::join_all;
 
 use crate::error::unexpected;
 use crate::reply::Reply;
@@ -38,6 +40,7 @@ impl Store {
         );
         if is_applied && self.partitions.len() > 1 && self.sends_elsewhere(turn) {
             self.relay_from(partition).await;
+            self.relay_receipts(turn).await;
         }
         Ok(outcome)
     }
@@ -50,6 +53,20 @@ impl Store {
         let has_messages = reply.flag()?;
         let claimed = self.readable(reply.claimed(lease.session)?).await;
         Ok(Committed::new(has_messages, claimed))
+    }
+
+    /// Brings back the receipts that other partitions gave for messages of a turn.
+    async fn relay_receipts(&self, turn: &TurnCommit) {
+        let own = self.partition(&turn.lease.instance).number;
+        let messages = turn.new_messages.iter();
+        let targets = messages
+            .filter(|outgoing| outgoing.receipt.is_some())
+            .map(|outgoing| self.partition(&outgoing.target).number);
+        let others: BTreeSet<usize> = targets.filter(|number| *number != own).collect();
+        let others = others
+            .into_iter()
+            .filter_map(|number| self.partitions.get(number));
+        join_all(others.map(|partition| self.relay_from(partition))).await;
     }
 
     fn sends_elsewhere(&self, turn: &TurnCommit) -> bool {

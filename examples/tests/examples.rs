@@ -250,7 +250,7 @@ fn every_page_of_the_guide_is_compiled_and_listed() {
         assert!(index.contains(&format!("]({name})")), "{name}");
         assert!(modules.contains(&format!("docs/{name}\"")), "{name}");
     }
-    assert_eq!(pages, 12);
+    assert_eq!(pages, 13);
 }
 
 #[test]

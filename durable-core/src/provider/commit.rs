@@ -250,7 +250,8 @@ pub enum CommitOutcome {
 #[non_exhaustive]
 pub struct Committed {
     /// Whether the inbox has messages that this session has not been given. Only
-    /// told for a kept lease; a released instance becomes ready again by itself.
+    /// told for a kept lease; a released instance becomes ready again by itself. A receipt
+    /// of another partition of the store may come after the answer: it wakes the session.
     pub has_messages: bool,
     /// The work that the session has claimed.
     pub claimed: Vec<ClaimedWork>,

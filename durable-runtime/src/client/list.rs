@@ -67,17 +67,19 @@ impl Client {
     ///
     /// ```
     /// use durable_runtime::filter::Field;
-    /// use durable_runtime::{Client, ClientError, Filter, Orchestration, StatusKind};
+    /// use durable_runtime::{Attribute, Client, ClientError, Filter, Orchestration, StatusKind};
     /// use durable_testkit::MemoryProvider;
     ///
-    /// const ORDER: Orchestration<u64, String> = Orchestration::new("order");
+    /// const ORDER: Orchestration<i64, String> = Orchestration::new("order");
+    /// const CUSTOMER: Attribute<String> = Attribute::new("customer");
+    /// const TOTAL: Attribute<i64> = Attribute::new("total");
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), ClientError> {
     /// let client = Client::new(MemoryProvider::new());
     /// for number in 1..=3 {
     ///     let order = client.start(ORDER, format!("order-{number}"), &number);
-    ///     order.attribute("customer", "c-17").attribute("total", number as i64).await?;
+    ///     order.attribute(CUSTOMER, "c-17").attribute(TOTAL, number).await?;
     /// }
     ///
     /// let large = r#"customer = "c-17" and total >= 2 and created > -1h order by id"#;

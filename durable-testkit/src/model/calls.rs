@@ -168,7 +168,7 @@ impl Play<'_> {
             return NOTHING;
         };
         let mut turns = turn::build(turn, held, self.time.clock, now_ms);
-        if !self.claims {
+        if self.is_partitioned {
             turns.model.claim = Claim::default();
             turns.provider.claim = Claim::default();
         }
@@ -208,9 +208,14 @@ impl Play<'_> {
             self.leases
                 .take_work(model.claimed.clone(), provider.claimed.clone());
         }
+        let mut receipts = applied.new_messages.iter().map(|sent| sent.receipt);
+        let comes_later = self.is_partitioned && receipts.any(|receipt| receipt.is_some());
         for outcome in [&mut model, &mut provider] {
-            if let Ok(CommitOutcome::AlreadyDone(committed)) = outcome {
-                sort_work(&mut committed.claimed);
+            match outcome {
+                Ok(CommitOutcome::AlreadyDone(committed)) => sort_work(&mut committed.claimed),
+                // The receipt of another partition comes after the answer.
+                Ok(CommitOutcome::Done(committed)) if comes_later => committed.has_messages = false,
+                Ok(_) | Err(_) => {}
             }
         }
         Pair {

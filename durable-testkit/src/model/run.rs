@@ -16,17 +16,17 @@ use crate::conformance::{TestTime, told_apart};
 pub(super) struct Play<'a> {
     pub(super) sides: Pair<&'a dyn Provider>,
     pub(super) time: TestTime,
-    /// Whether commits may claim work.
-    pub(super) claims: bool,
+    /// Whether the store has partitions that share no step: commits claim no work then.
+    pub(super) is_partitioned: bool,
     pub(super) leases: Leases,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(sides: Pair<&'a dyn Provider>, time: TestTime, claims: bool) -> Self {
+    pub(super) fn new(sides: Pair<&'a dyn Provider>, time: TestTime, is_partitioned: bool) -> Self {
         Self {
             sides,
             time,
-            claims,
+            is_partitioned,
             leases: Leases::default(),
         }
     }

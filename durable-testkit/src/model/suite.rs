@@ -75,7 +75,8 @@ impl ModelTest {
     }
 
     /// The store is split into partitions that share no step: commits of scripts claim no
-    /// work, because they could only claim that of their own partition.
+    /// work, because they could only claim that of their own partition, and an answer need not
+    /// count receipts.
     pub fn partitioned(mut self) -> Self {
         self.is_partitioned = true;
         self
@@ -142,7 +143,7 @@ impl ModelTest {
                 model: &model as &dyn Provider,
                 provider: &*provider,
             };
-            let play = Play::new(sides, time, !self.is_partitioned);
+            let play = Play::new(sides, time, self.is_partitioned);
             play.play(script).await
         })
     }

@@ -120,7 +120,7 @@ async fn a_settlement_of_a_lost_lease_changes_nothing_whatever_it_says(env: Env)
     let dead_letters = env.poisoned_in_pages(9).await?;
     ensure_eq("the dead letters", dead_letters, Vec::new())?;
     let ready = second.take("a").await?;
-    is_result_of(&lost, &ready.messages, Ok("42".into()))?;
+    is_result_of(&again, &ready.messages, Ok("42".into()))?;
     second.finds_no_work("it has ended").await
 }
 
