@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use durable_core::PromiseToken;
+use durable_core::filter::PageToken;
 use durable_core::provider::{IdReuse, StatusKind};
 
 use crate::filter::FilterArgs;
@@ -56,7 +57,7 @@ pub(crate) enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List instances, those that changed last first
+    /// List instances, the newest first
     List(List),
     /// Show one instance: where it stands and what it waits for
     Show(Instance),
@@ -107,6 +108,10 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
+    /// Only instances that this filter means, in its order:
+    /// `status = failed and changed > -1h order by changed desc`
+    #[arg(value_name = "FILTER")]
+    pub(crate) query: Option<String>,
     #[command(flatten)]
     pub(crate) filter: FilterArgs,
     /// Only instances that changed within this time, such as `1h`
@@ -115,22 +120,19 @@ pub(crate) struct List {
     /// Only this version of the orchestration
     #[arg(long, value_name = "VERSION")]
     pub(crate) at: Option<String>,
-    /// By id, instead of those that changed last first
+    /// By id
     #[arg(long)]
     pub(crate) by_id: bool,
-    /// By id, after this one
-    #[arg(long, value_name = "ID")]
-    pub(crate) after: Option<String>,
+    /// Go on where a list ended: what it said, which has its filter and order
+    #[arg(
+        long,
+        value_name = "PAGE",
+        conflicts_with_all = ["query", "text", "name", "status", "prefix", "older_than", "newer_than", "at", "by_id"]
+    )]
+    pub(crate) page: Option<PageToken>,
     /// At most this many
     #[arg(long, value_name = "N", default_value = "100")]
     pub(crate) limit: NonZeroUsize,
-}
-
-impl List {
-    /// Whether instances are listed by id, in pages.
-    pub(crate) const fn is_by_id(&self) -> bool {
-        self.by_id || self.after.is_some()
-    }
 }
 
 #[derive(Debug, Args)]

@@ -84,6 +84,7 @@ impl CliError {
             Self::Client(ClientError::NotFound { .. }) => "not_found",
             Self::Client(ClientError::Ended { .. }) => "ended",
             Self::Client(ClientError::Taken { .. }) => "taken",
+            Self::Client(ClientError::Filter(_)) => "filter",
             Self::Client(_) => "refused",
             Self::NoExecution { .. } => "no_execution",
             Self::File { .. } => "file",
@@ -138,7 +139,7 @@ impl CliError {
                 "suspend what is named above, and restore it from a backup".into()
             }
             Self::WhichInstances { .. } => {
-                "name them, or select them: `--status suspended`, `--name order`, `--prefix eu-`"
+                "name them, or select them: `--status suspended`, `--where 'customer = \"c-17\"'`"
                     .into()
             }
             Self::SomeFailed { .. } | Self::Output(_) => return None,

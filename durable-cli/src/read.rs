@@ -1,6 +1,7 @@
 //! Reading whole things page by page: instances, histories.
 
-use durable_core::provider::{InstanceFilter, InstanceRecord};
+use durable_core::filter::{Filter, InstanceQuery, Order};
+use durable_core::provider::InstanceRecord;
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 
 use crate::error::CliError;
@@ -15,22 +16,13 @@ pub(crate) async fn record(store: &Store, id: &str) -> Result<InstanceRecord, Cl
     Ok(instance.record().await?)
 }
 
-/// Every instance that is meant.
+/// Every instance that is meant, by id.
 pub(crate) async fn records(
     store: &Store,
-    filter: &InstanceFilter,
+    filter: &Filter,
 ) -> Result<Vec<InstanceRecord>, CliError> {
-    let client = store.client();
-    let mut records = Vec::new();
-    let mut after: Option<InstanceId> = None;
-    loop {
-        let page = client.instances(filter, after.as_ref(), PAGE).await?;
-        records.extend(page.instances);
-        match page.next {
-            Some(next) => after = Some(next),
-            None => return Ok(records),
-        }
-    }
+    let by_id = InstanceQuery::new(filter.clone()).ordered(Order::BY_ID);
+    Ok(store.client().instances(by_id).all().await?)
 }
 
 /// The execution that was asked for, or the latest; it must be stored.

@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for Attributes {
 /// Words that a filter reads as something else than an attribute.
 const RESERVED: [&str; 22] = [
     "id", "name", "version", "status", "created", "changed", "parent", "and", "or", "not", "in",
-    "between", "starts", "with", "exists", "order", "by", "asc", "desc", "true", "false", "now",
+    "between", "starts", "with", "has", "order", "by", "asc", "desc", "true", "false", "now",
 ];
 
 /// Why this is no name of an attribute, if it is none: a filter names attributes as they are.

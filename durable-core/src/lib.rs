@@ -18,6 +18,7 @@
 //!   be), both as data.
 //! - [`encode_entry`], [`decode_entry`]: the bytes of an entry, checksummed and
 //!   versioned.
+//! - [`filter`]: which instances are meant, as a tree and as text.
 //! - [`provider`]: the contract that storage keeps, with what each method must hold.
 //!
 //! # A history
@@ -60,6 +61,7 @@ mod corruption;
 mod cursor;
 mod event;
 mod failure;
+pub mod filter;
 mod history;
 mod id;
 mod limits;

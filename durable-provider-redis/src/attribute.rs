@@ -20,11 +20,11 @@ pub(crate) fn member(name: &str, value: &AttributeValue) -> Vec<u8> {
 }
 
 /// What the members of an attribute begin with.
-fn group(name: &str, kind: AttributeKind) -> Vec<u8> {
+pub(crate) fn group(name: &str, kind: AttributeKind) -> Vec<u8> {
     format!("{name} {}", kind.number()).into_bytes()
 }
 
-fn push_value(member: &mut Vec<u8>, value: &AttributeValue) {
+pub(crate) fn push_value(member: &mut Vec<u8>, value: &AttributeValue) {
     match value {
         AttributeValue::Text(text) => push_text(member, text),
         AttributeValue::Integer(number) | AttributeValue::Time(number) => {
@@ -36,13 +36,20 @@ fn push_value(member: &mut Vec<u8>, value: &AttributeValue) {
     }
 }
 
-fn push_text(member: &mut Vec<u8>, text: &str) {
+pub(crate) fn push_text(member: &mut Vec<u8>, text: &str) {
     for byte in text.bytes() {
         match byte {
             0 => member.extend(ZERO),
             byte => member.push(byte),
         }
     }
+}
+
+/// The id in a member of an attribute with this group.
+pub(crate) fn id_of<'a>(group: &[u8], member: &'a [u8]) -> Option<&'a [u8]> {
+    let value = member.strip_prefix(group)?;
+    let end = value.windows(END.len()).position(|bytes| bytes == END)?;
+    value.get(end + END.len()..)
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use durable_core::provider::{SessionId, SourceEvent, WorkKey};
 use durable_core::{EventId, ExecutionId, InstanceId};
 
 /// The keys that every script declares, in the order of `prelude.lua`.
-const BASE: [&str; 16] = [
+const BASE: [&str; 18] = [
     "m", "s", "r", "mail", "held", "w", "holds", "cw", "t", "x", "e", "o", "hwm", "p", "q", "a",
+    "c", "z",
 ];
 
 /// One partition: everything of an instance is in one of them.
@@ -35,6 +36,21 @@ impl Partition {
     /// All instances, by id.
     pub(crate) fn index(&self) -> String {
         format!("{}:x", self.tag)
+    }
+
+    /// All instances, by the time of their creation.
+    pub(crate) fn creations(&self) -> String {
+        format!("{}:c", self.tag)
+    }
+
+    /// Suspended and ended instances, by status and the time of their last change.
+    pub(crate) fn stopped(&self) -> String {
+        format!("{}:z", self.tag)
+    }
+
+    /// Attributes, by name, type and value.
+    pub(crate) fn attributes(&self) -> String {
+        format!("{}:a", self.tag)
     }
 
     /// Messages to other partitions.

@@ -114,6 +114,7 @@ mod record;
 mod relay;
 mod reply;
 mod script;
+mod search;
 mod session;
 mod store;
 mod timer;

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use durable_core::filter::{InstanceQuery, PageToken};
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
-    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Message, OpenWorkPage,
+    OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest, PurgeReport,
+    PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionRecord,
+    SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq, WakeSource, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -227,11 +228,11 @@ impl Provider for RedisProvider {
 
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        self.store().instances(filter, after, max).await
+        self.store().instances(query, page, max).await
     }
 
     async fn executions(

@@ -1,5 +1,6 @@
 //! Removing past executions. Nothing else of their instances changes.
 
+use durable_core::filter::{InstanceQuery, Order, PageToken};
 use durable_core::provider::{ProviderError, PruneReport, PruneRequest};
 use durable_core::{ExecutionId, InstanceId};
 
@@ -15,9 +16,10 @@ const PAGE: usize = 256;
 impl Store {
     pub(crate) async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
         let mut report = PruneReport::default();
-        let mut after: Option<InstanceId> = None;
+        let query = InstanceQuery::new(prune.filter.clone()).ordered(Order::BY_ID);
+        let mut next: Option<PageToken> = None;
         loop {
-            let page = self.instances(&prune.filter, after.as_ref(), PAGE).await?;
+            let page = self.instances(&query, next.as_ref(), PAGE).await?;
             for record in &page.instances {
                 if prune.last_to_go(record.execution_id).is_some() {
                     self.prune_one(&record.instance, prune, &mut report).await?;
@@ -26,8 +28,8 @@ impl Store {
                     return Ok(report);
                 }
             }
-            after = page.next;
-            if after.is_none() {
+            next = page.next;
+            if next.is_none() {
                 return Ok(report);
             }
         }

@@ -1,6 +1,7 @@
 //! Removing ended instances. Their highest execution id stays.
 
-use durable_core::provider::{ProviderError, PurgeReport, PurgeRequest, StatusKind};
+use durable_core::filter::{Direction, Filter, InstanceQuery, Order, OrderBy, PageToken};
+use durable_core::provider::{ProviderError, PurgeReport, PurgeRequest};
 use durable_core::{ExecutionId, InstanceId};
 
 use crate::record::Record;
@@ -12,28 +13,20 @@ const HISTORIES_TOGETHER: u64 = 100;
 
 impl Store {
     pub(crate) async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
-        let mut filter = purge.filter.clone();
-        if filter.statuses.is_empty() {
-            filter.statuses = StatusKind::ALL.into();
-        }
-        filter.statuses.retain(|kind| kind.is_ended());
+        let ended = purge.filter.clone().and(Filter::ended());
+        let order = Order::new(OrderBy::Changed, Direction::Ascending);
+        let query = InstanceQuery::new(ended).ordered(order);
         let mut report = PurgeReport::default();
-        if filter.statuses.is_empty() {
-            return Ok(report);
-        }
-        let mut after: Option<InstanceId> = None;
+        let mut next: Option<PageToken> = None;
         loop {
-            // One more than is wanted tells whether there are more.
             let left = purge.max - report.instances;
-            let page = self
-                .instances(&filter, after.as_ref(), left.saturating_add(1))
-                .await?;
+            let page = self.instances(&query, next.as_ref(), left).await?;
+            report.has_more = page.next.is_some() || page.instances.len() > left;
             for record in page.instances.iter().take(left) {
                 report.instances += usize::from(self.purge_one(&record.instance).await?);
             }
-            report.has_more = page.instances.len() > left;
-            after = page.next;
-            if after.is_none() || report.instances >= purge.max {
+            next = page.next;
+            if next.is_none() || report.instances >= purge.max {
                 return Ok(report);
             }
         }

@@ -1,8 +1,8 @@
 //! Reading, with plain commands. Nothing here changes anything.
 
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, PoisonedPage, PoisonedWork, ProviderError, WorkKey,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceRecord, PoisonedPage,
+    PoisonedWork, ProviderError, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 use futures::future::try_join_all;
@@ -14,8 +14,6 @@ use crate::keys::{Partition, work_key, work_text};
 use crate::record::{FIELDS, Record};
 use crate::store::Store;
 
-/// How many instances are looked at in one round.
-const PAGE: usize = 256;
 /// How many entries of a history one page has at most: the server answers others meanwhile.
 const LARGEST_PAGE: usize = 10_000;
 
@@ -58,60 +56,6 @@ impl Store {
                 ),
             }),
         }
-    }
-
-    pub(crate) async fn instances(
-        &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
-        max: usize,
-    ) -> Result<InstancePage, ProviderError> {
-        let mut from = after.cloned();
-        let mut matching: Vec<InstanceRecord> = Vec::new();
-        while matching.len() <= max {
-            let ids = self.ids_after(from.as_ref()).await?;
-            let Some(last) = ids.last().cloned() else {
-                break;
-            };
-            let records = try_join_all(ids.iter().map(|id| self.record(id))).await?;
-            let records = records.into_iter().flatten().map(|record| record.instance);
-            matching.extend(records.filter(|record| filter.matches(record)));
-            from = Some(last);
-        }
-        let has_more = matching.len() > max;
-        matching.truncate(max);
-        let last = matching.last().map(|record| &record.instance).or(after);
-        let mut page = InstancePage::default();
-        page.next = last.cloned().filter(|_| has_more);
-        page.instances = matching;
-        Ok(page)
-    }
-
-    /// The next ids of all partitions, in order, none left out.
-    async fn ids_after(
-        &self,
-        after: Option<&InstanceId>,
-    ) -> Result<Vec<InstanceId>, ProviderError> {
-        let from = after.map_or_else(|| "-".to_owned(), |id| format!("({id}"));
-        let pages = self.partitions.iter().map(|partition| {
-            let mut command = redis::cmd("ZRANGEBYLEX");
-            command.arg(partition.index()).arg(&from).arg("+");
-            command.arg("LIMIT").arg(0).arg(PAGE);
-            async move { self.read::<Vec<String>>(&command).await }
-        });
-        let pages = try_join_all(pages).await?;
-        // Beyond the end of a full page there may be more of that partition.
-        let known_up_to = pages
-            .iter()
-            .filter(|page| page.len() == PAGE)
-            .filter_map(|page| page.last().cloned())
-            .min();
-        let mut ids: Vec<String> = pages.into_iter().flatten().collect();
-        ids.sort_unstable();
-        if let Some(known_up_to) = known_up_to {
-            ids.retain(|id| *id <= known_up_to);
-        }
-        Ok(ids.into_iter().map(InstanceId::from).collect())
     }
 
     pub(crate) async fn executions(

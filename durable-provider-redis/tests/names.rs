@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable_core::provider::{
-    IdReuse, InstanceFilter, Message, MessageBody, Provider, ProviderError, PurgeRequest,
-    SessionOptions, SettleOutcome, StartInstance, TurnCommit, WorkResult, WorkSettlement,
+    IdReuse, Message, MessageBody, Provider, ProviderError, PurgeRequest, SessionOptions,
+    SettleOutcome, StartInstance, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{InstanceId, LimitError, Limits, Name};
 use durable_testkit::{TurnBuilder, event_message, start_message};
@@ -186,7 +186,7 @@ async fn nothing_stays_of_what_was_purged_but_its_tombstone() {
         }
         runtime.shutdown(Duration::from_secs(5)).await;
         audit(&provider).await;
-        let purge = PurgeRequest::new(InstanceFilter::all(), 1_000);
+        let purge = PurgeRequest::new(durable_core::filter::Filter::all(), 1_000);
         let report = provider.purge(&purge).await.unwrap();
         assert_eq!((report.instances, report.has_more), (3 * RUNS, false));
         // Per partition: its counter, its tombstones, its empty queue and outbox, and what it

@@ -49,6 +49,7 @@ mod provider;
 mod query;
 mod reader;
 mod schema;
+mod search;
 mod sql;
 mod statistics;
 mod store;

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use durable_core::filter::{InstanceQuery, PageToken};
 use durable_core::provider::{
     CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
-    IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
+    IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, InstanceStatus, Message,
+    OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
     SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, WakeSeq,
     WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
@@ -300,14 +301,14 @@ impl Provider for SqliteProvider {
 
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        let (filter, after) = (filter.clone(), after.cloned());
+        let (query, page) = (query.clone(), page.cloned());
         let read = self
             .backend
-            .read(move |connection| query::instances(connection, &filter, after.as_ref(), max));
+            .read(move |connection| query::instances(connection, &query, page.as_ref(), max));
         read.await
     }
 
@@ -377,19 +378,27 @@ impl Provider for SqliteProvider {
     /// Looks for what to remove on a reader, and removes it in small transactions, so
     /// that others get their turn in between.
     async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
-        let PurgeRequest { filter, max, .. } = purge.clone();
         // It ends late sessions also when there is nothing to remove.
         self.backend.write(|_| Ok(())).await?;
-        let (ids, has_more) = self
-            .backend
-            .read(move |connection| query::ended(connection, &filter, max))
-            .await?;
         let mut report = PurgeReport::default();
-        report.has_more = has_more;
-        for together in ids.chunks(PURGED_PER_TRANSACTION) {
-            let together = together.to_vec();
-            let step = self.backend.write(move |store| store.purge(&together));
-            report.instances += step.await?;
+        let mut page: Option<PageToken> = None;
+        loop {
+            let (filter, left) = (purge.filter.clone(), purge.max - report.instances);
+            let (mut ids, next) = self
+                .backend
+                .read(move |connection| query::ended(connection, &filter, page.as_ref(), left))
+                .await?;
+            report.has_more = next.is_some() || ids.len() > left;
+            ids.truncate(left);
+            for together in ids.chunks(PURGED_PER_TRANSACTION) {
+                let together = together.to_vec();
+                let step = self.backend.write(move |store| store.purge(&together));
+                report.instances += step.await?;
+            }
+            page = next;
+            if page.is_none() || report.instances >= purge.max {
+                break;
+            }
         }
         if report.instances > 0 {
             self.vacuum(VACUUMED_PAGES_PER_PURGE).await?;

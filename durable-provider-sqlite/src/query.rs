@@ -1,9 +1,10 @@
 //! Reading what was committed. Nothing here changes anything.
 
+use durable_core::filter::{Direction, Filter, InstanceQuery, Order, OrderBy, PageToken};
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest,
-    ServedCode, SessionId, SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
+    ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstancePage, InstanceRecord,
+    InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest, ServedCode, SessionId,
+    SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
 };
 use durable_core::{
     Attributes, EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload,
@@ -11,11 +12,10 @@ use durable_core::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::codec::{
-    entry_of, failure_of, message_of, status_kind, status_number, status_of, work_item_of,
-};
+use crate::codec::{entry_of, failure_of, message_of, status_kind, status_of, work_item_of};
 use crate::error::Step;
 use crate::number::{int, limit, uint};
+use crate::search;
 use crate::sql;
 use crate::store::{OldExecution, attribute_of};
 
@@ -32,51 +32,49 @@ pub(crate) fn instance(connection: &Connection, id: &InstanceId) -> Step<Option<
 
 pub(crate) fn instances(
     connection: &Connection,
-    filter: &InstanceFilter,
-    after: Option<&InstanceId>,
+    query: &InstanceQuery,
+    page: Option<&PageToken>,
     max: usize,
 ) -> Step<InstancePage> {
+    // One look at the file.
     let snapshot = connection.unchecked_transaction()?;
+    let found = search::find(&snapshot, query, page, max)?;
     let mut page = InstancePage::default();
-    let mut has_more = false;
-    walk(&snapshot, filter, after, |row| {
-        has_more = page.instances.len() >= max;
-        if !has_more {
-            page.instances.push(record_or_its_damage(&snapshot, row)?);
-        }
-        Ok(!has_more)
-    })?;
-    if has_more {
-        let last = page.instances.last().map(|record| &record.instance);
-        page.next = last.or(after).cloned();
+    page.next = found.next;
+    for key in found.keys {
+        let shown = of_key(&snapshot, key, |row| record_or_its_damage(&snapshot, row))?;
+        page.instances.push(shown);
     }
     Ok(page)
 }
 
-/// The ended instances that a filter means, at most `max`, and whether there are more.
+/// Reads from the record of an instance that was just found.
+fn of_key<T>(connection: &Connection, key: i64, read: impl FnOnce(&Row<'_>) -> Step<T>) -> Step<T> {
+    let mut statement = connection.prepare_cached(sql::RECORD_OF_KEY)?;
+    let mut rows = statement.query([key])?;
+    match rows.next()? {
+        Some(row) => read(row),
+        None => Err(search::vanished(key).into()),
+    }
+}
+
+/// A page of the ended instances that a filter means, those that changed longest ago first.
 pub(crate) fn ended(
     connection: &Connection,
-    filter: &InstanceFilter,
+    filter: &Filter,
+    page: Option<&PageToken>,
     max: usize,
-) -> Step<(Vec<InstanceId>, bool)> {
-    let mut filter = filter.clone();
-    if filter.statuses.is_empty() {
-        filter.statuses = StatusKind::ALL.to_vec();
-    }
-    filter.statuses.retain(|status| status.is_ended());
-    if filter.statuses.is_empty() {
-        return Ok((Vec::new(), false));
-    }
+) -> Step<(Vec<InstanceId>, Option<PageToken>)> {
+    let snapshot = connection.unchecked_transaction()?;
+    let order = Order::new(OrderBy::Changed, Direction::Ascending);
+    let query = InstanceQuery::new(filter.clone().and(Filter::ended())).ordered(order);
+    let found = search::find(&snapshot, &query, page, max)?;
     let mut ids = Vec::new();
-    let mut has_more = false;
-    walk(connection, &filter, None, |row| {
-        has_more = ids.len() >= max;
-        if !has_more {
-            ids.push(InstanceId::from(row.get::<_, String>(0)?));
-        }
-        Ok(!has_more)
-    })?;
-    Ok((ids, has_more))
+    for key in found.keys {
+        let id = of_key(&snapshot, key, |row| Ok(row.get::<_, String>(0)?))?;
+        ids.push(InstanceId::from(id));
+    }
+    Ok((ids, found.next))
 }
 
 /// The past executions that are to go, at most as many as are asked for, and whether there
@@ -85,30 +83,27 @@ pub(crate) fn old_executions(
     connection: &Connection,
     prune: &PruneRequest,
 ) -> Step<(Vec<OldExecution>, bool)> {
+    prune.filter.check()?;
+    let snapshot = connection.unchecked_transaction()?;
     let mut old = Vec::new();
-    let filter = &prune.filter;
-    let name = filter.name.as_ref().map(Name::as_str);
-    let before_ms = filter.updated_before_ms.map_or(i64::MAX, int);
-    let mut statement = connection.prepare_cached(sql::PAST_EXECUTIONS)?;
-    let keep = limit(prune.keep.max(1));
-    let mask = status_mask(&filter.statuses);
-    let mut rows = statement.query(params![0, keep, name, mask, before_ms])?;
-    // One that must stay keeps all after it.
-    let mut skipped = None;
+    let mut statement = snapshot.prepare_cached(sql::PAST_EXECUTIONS)?;
+    let mut rows = statement.query(params![0, limit(prune.keep.max(1))])?;
+    // The instance whose executions come, if they may go: one that must stay keeps all after it.
+    let mut current: (i64, Option<InstanceId>) = (0, None);
     while let Some(row) = rows.next()? {
-        let (key, id): (i64, String) = (row.get(0)?, row.get(1)?);
-        let is_meant = filter
-            .id_prefix
-            .as_deref()
-            .is_none_or(|prefix| id.starts_with(prefix));
-        if !is_meant || skipped == Some(key) {
-            continue;
+        let (key, execution, tail, work): (i64, i64, i64, i64) =
+            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        if current.0 != key {
+            let record = of_key(&snapshot, key, |row| record_or_its_damage(&snapshot, row))?;
+            let is_meant = prune.filter.matches(&record);
+            current = (key, is_meant.then_some(record.instance));
         }
-        let (execution, tail, work): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        let Some(instance) = current.1.clone() else {
+            continue;
+        };
         let execution_id = ExecutionId::new(uint(execution));
-        let instance = InstanceId::from(id);
-        if work > 0 || !has_ended_before(connection, prune, &instance, execution_id, tail)? {
-            skipped = Some(key);
+        if work > 0 || !has_ended_before(&snapshot, prune, &instance, execution_id, tail)? {
+            current.1 = None;
             continue;
         }
         if old.len() >= prune.max {
@@ -137,44 +132,6 @@ fn has_ended_before(
     let page = history(connection, id, execution_id, before, 1)?;
     let last = page.entries.last();
     Ok(prune.is_old(last.map_or(0, |entry| entry.recorded_at_ms)))
-}
-
-/// A bit for each of these statuses; for all if there are none.
-fn status_mask(statuses: &[StatusKind]) -> i64 {
-    let statuses = match statuses {
-        [] => &StatusKind::ALL,
-        statuses => statuses,
-    };
-    statuses
-        .iter()
-        .fold(0, |mask, status| mask | 1 << status_number(*status))
-}
-
-/// Shows the rows that a filter means, by id, until `show` has seen enough.
-fn walk(
-    connection: &Connection,
-    filter: &InstanceFilter,
-    after: Option<&InstanceId>,
-    mut show: impl FnMut(&Row<'_>) -> Step<bool>,
-) -> Step<()> {
-    let prefix = filter.id_prefix.as_deref().unwrap_or_default();
-    let after = after.map(InstanceId::as_str);
-    let (from, is_inclusive) = match after {
-        Some(after) if after >= prefix => (after, false),
-        _ => (prefix, true),
-    };
-    let mask = status_mask(&filter.statuses);
-    let before_ms = filter.updated_before_ms.map_or(i64::MAX, int);
-    let mut statement = connection.prepare_cached(sql::RECORD_LIST)?;
-    let name = filter.name.as_ref().map(Name::as_str);
-    let mut rows = statement.query(params![from, is_inclusive, name, mask, before_ms])?;
-    while let Some(row) = rows.next()? {
-        let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
-        if !id.starts_with(prefix) || !show(row)? {
-            break;
-        }
-    }
-    Ok(())
 }
 
 /// A session as its row says.
@@ -361,7 +318,7 @@ pub(crate) fn key_of(connection: &Connection, id: &InstanceId) -> Step<Option<i6
     Ok(key.optional()?)
 }
 
-/// The columns of `record_read.sql` and `record_list.sql`.
+/// The columns of `record_read.sql` and `record_of_key.sql`.
 fn record(connection: &Connection, row: &Row<'_>) -> Step<InstanceRecord> {
     let id: String = row.get(0)?;
     let status = row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?;

@@ -69,6 +69,10 @@ CREATE TABLE instance (
 
 CREATE INDEX instance_place ON instance (holder, ready_at_ms, ready_number);
 
+-- Suspended and ended instances by the time of their last change. Those that run are not in
+-- it, so that their turns do not write it. Queries repeat `status_kind >= 2`.
+CREATE INDEX instance_stopped ON instance (status_kind, updated_at_ms) WHERE status_kind >= 2;
+
 -- What is known of an instance and seldom changes.
 CREATE TABLE record (
     key INTEGER PRIMARY KEY,
@@ -87,6 +91,9 @@ CREATE TABLE record (
 ) STRICT;
 
 CREATE UNIQUE INDEX record_id ON record (id);
+-- Rows of one name, or of one parent, are in the order of keys, which is that of creation.
+CREATE INDEX record_name ON record (name);
+CREATE INDEX record_parent ON record (parent_instance) WHERE parent_instance IS NOT NULL;
 
 -- The names of attributes, each with the type of its values. Rows are only added, with numbers
 -- from 1 on.

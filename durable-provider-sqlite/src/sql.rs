@@ -49,9 +49,13 @@ statements! {
     RECORD_BLOCK = "UPDATE record SET blocked = ?2 WHERE key = ?1";
     RECORD_START = "SELECT start_message_id, start_execution_id FROM record WHERE key = ?1";
     RECORD_READ = include_str!("sql/record_read.sql");
-    RECORD_LIST = include_str!("sql/record_list.sql");
+    RECORD_OF_KEY = include_str!("sql/record_of_key.sql");
+    RECORD_RENAME = "UPDATE record SET name = ?2 WHERE key = ?1";
+    RECORD_NEWEST = "SELECT key FROM record WHERE key >= 0 ORDER BY key DESC LIMIT 1";
+    RECORD_CREATED = "SELECT key, created_at_ms FROM record WHERE key >= ?1 ORDER BY key LIMIT 1";
 
     ATTRIBUTE_NAME_ADD = "INSERT INTO attribute_name (number, name, kind) VALUES (?1, ?2, ?3)";
+    ATTRIBUTE_NUMBER = "SELECT number FROM attribute_name WHERE name = ?1 AND kind = ?2";
     ATTRIBUTE_ADD = "INSERT INTO attribute (name, value, instance_key) VALUES (?1, ?2, ?3)";
     ATTRIBUTE_DELETE = "DELETE FROM attribute WHERE name = ?1 AND value = ?2 AND instance_key = ?3";
     ATTRIBUTES_STORED = "SELECT name, value FROM attribute WHERE instance_key = ?1";

@@ -114,20 +114,24 @@ mod watchdog;
 pub use activity::ActivityContext;
 pub use attribute::{Attribute, AttributeType, IntoAttribute};
 pub use client::{
-    ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, Wait,
+    ActivityStatus, Client, ClientError, InstanceHandle, InstanceStream, Instances, IntoQuery,
+    Start, SuspendedChild, Wait,
 };
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, Branch, ExternalEvent, ExternalEvents, OrchestrationContext, Patched, Promise,
     Run, Sleep, SubOrchestration, TryExternalEvent,
 };
+/// Which instances are meant: filters, orders and pages.
+pub use durable_core::filter;
+pub use durable_core::filter::{Filter, FilterError, InstanceQuery, Order, PageToken};
 /// The storage contract: what a provider promises, and every type that it names.
 pub use durable_core::provider;
 pub use durable_core::provider::{
-    ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
-    InstancePage, InstanceRecord, InstanceStatus, OpenActivity, OpenTimer, OpenWorkPage,
-    PoisonedPage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SourceEvent,
-    StatusKind, WorkItem, WorkKey, WorkState,
+    ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstancePage,
+    InstanceRecord, InstanceStatus, OpenActivity, OpenTimer, OpenWorkPage, PoisonedPage,
+    PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SourceEvent, StatusKind,
+    WorkItem, WorkKey, WorkState,
 };
 pub use durable_core::{
     ActivityOptions, AttributeKind, AttributeValue, Attributes, Carried, CommandId, CommandKind,

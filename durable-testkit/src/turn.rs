@@ -203,6 +203,22 @@ impl TurnBuilder {
         self.event(|event_id| Event::OrchestrationCompleted { event_id, output })
     }
 
+    /// The code returns this failure.
+    pub fn failed(mut self, failure: Failure) -> Self {
+        self.turn.update.status = Some(InstanceStatus::Failed {
+            failure: failure.clone(),
+        });
+        self.event(|event_id| Event::OrchestrationFailed { event_id, failure })
+    }
+
+    /// The instance is ended from outside.
+    pub fn terminated(mut self, failure: Failure) -> Self {
+        self.turn.update.status = Some(InstanceStatus::Terminated {
+            failure: failure.clone(),
+        });
+        self.event(|event_id| Event::OrchestrationTerminated { event_id, failure })
+    }
+
     /// The instance stops until it is resumed.
     pub fn suspended(mut self, failure: Failure) -> Self {
         self.turn.update.status = Some(InstanceStatus::Suspended { failure });

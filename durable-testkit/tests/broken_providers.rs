@@ -176,6 +176,17 @@ faults! {
     reading::PagesRepeat => a_history_can_be_read_in_pages;
     reading::PagesByOffset => a_list_that_changes_has_what_stays_once;
     reading::PrefixIsPattern => instances_can_be_chosen_by_prefix;
+    reading::ValuesHaveNoType => a_filter_means_what_it_says;
+    reading::UnknownIsNeither => filters_that_are_joined_mean_what_they_say;
+    reading::ChangeIsCreation =>
+        a_list_is_in_the_order_that_was_asked_for,
+        a_list_by_last_change_follows_the_changes;
+    reading::FindsFirstAttributes => instances_are_found_by_their_latest_attributes;
+    reading::StartIsCreation =>
+        an_instance_that_is_started_anew_keeps_the_time_of_its_creation;
+    reading::TakesAnyPage => a_page_of_another_query_is_refused;
+    reading::UncheckedIsAll => a_filter_that_cannot_be_written_is_refused;
+    reading::PurgesTheNewest => a_purge_begins_with_what_changed_longest_ago;
 }
 
 /// One test for each fault that random scripts find too.

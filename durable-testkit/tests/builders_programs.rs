@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::Provider;
 use durable_core::{EventId, History};
 use durable_runtime::Replayer;
 use durable_testkit::strategy::{PROGRAM, Program, any_program, program_registry};
@@ -22,8 +23,8 @@ fn run(program: &Program, crash_after: u64) -> Vec<History> {
                 panic!("{error}");
             }
             env.settle().await;
-            let filter = InstanceFilter::default();
-            let page = env.store().instances(&filter, None, usize::MAX).await;
+            let query = InstanceQuery::all().ordered(Order::BY_ID);
+            let page = env.store().instances(&query, None, usize::MAX).await;
             let mut histories = Vec::new();
             for record in page.unwrap().instances {
                 histories.extend(

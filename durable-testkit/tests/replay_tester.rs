@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::InstanceFilter;
+use durable_core::filter::Filter;
 use durable_core::{EventId, History};
 use durable_runtime::{
     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry, Runtime,
@@ -240,7 +240,7 @@ async fn the_live_instances_of_a_store_are_replayed_and_exported() {
         ]
     );
 
-    let everything = ReplayTester::new(registry()).filter(InstanceFilter::default());
+    let everything = ReplayTester::new(registry()).filter(Filter::all());
     let report = everything.run_store(&*store).await.unwrap();
     assert_eq!(report.replays.len(), 3);
 

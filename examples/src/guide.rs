@@ -22,6 +22,9 @@ pub mod versions {}
 #[doc = include_str!("../../docs/testing.md")]
 pub mod testing {}
 
+#[doc = include_str!("../../docs/search.md")]
+pub mod search {}
+
 #[doc = include_str!("../../docs/operating.md")]
 pub mod operating {}
 

@@ -1,7 +1,8 @@
 //! `durable check`: what the store says of itself, and every history read and
 //! validated. It changes nothing and takes no lease.
 
-use durable_core::provider::{InstanceFilter, InstanceRecord};
+use durable_core::filter::Filter;
+use durable_core::provider::InstanceRecord;
 use serde_json::json;
 
 use crate::error::CliError;
@@ -14,7 +15,7 @@ pub(crate) async fn check(store: &Store, output: Output) -> Result<(), CliError>
     let soundness = store.check().await?;
     let mut findings = soundness.findings;
     let mut events = 0;
-    let records = match read::records(store, &InstanceFilter::default()).await {
+    let records = match read::records(store, &Filter::all()).await {
         Ok(records) => records,
         Err(error) => {
             findings.push(error.to_string());

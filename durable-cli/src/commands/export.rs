@@ -57,7 +57,7 @@ pub(crate) async fn export(store: &Store, output: Output, export: &Export) -> Re
 /// The named instances, which must exist, or those that match the filter.
 async fn meant(store: &Store, export: &Export) -> Result<Vec<InstanceId>, CliError> {
     if export.ids.is_empty() {
-        let records = read::records(store, &export.filter.to_filter(store.now_ms())).await?;
+        let records = read::records(store, &export.filter.to_filter(store.now_ms())?).await?;
         return Ok(records.into_iter().map(|record| record.instance).collect());
     }
     let mut ids = Vec::new();

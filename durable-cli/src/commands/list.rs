@@ -1,188 +1,83 @@
-//! `durable list`: instances, a line each, those that changed last first.
-//!
-//! Stores list by id, so the order by time is made here, over a bounded number of instances;
-//! the command says so when there are more.
+//! `durable list`: instances, a line each, in the order of their query.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
-use durable_core::InstanceId;
-use durable_core::provider::{InstancePage, InstanceRecord, InstanceStatus, StatusKind};
-use serde_json::{Value, json};
+use durable_core::filter::{Filter, InstanceQuery, Order};
+use durable_core::provider::{InstancePage, InstanceRecord, InstanceStatus};
+use serde_json::json;
 
 use super::view;
 use crate::args::List;
 use crate::error::CliError;
+use crate::filter::at_version;
 use crate::output::{DIM, Output, status_style};
 use crate::read::PAGE;
 use crate::store::Store;
-use crate::table::{Cell, Table, clipped, counted};
+use crate::table::{Cell, Table, clipped};
 use crate::time::{span, utc, whole_ms};
 
-/// How many instances are looked at for the order by time.
-const MAX_SCANNED: usize = 100_000;
 /// How much of a failure is shown, in characters.
 const MAX_FAILURE: usize = 100;
 
 pub(crate) async fn list(store: &Store, output: Output, list: &List) -> Result<(), CliError> {
-    if list.is_by_id() {
-        let page = page(store, list).await?;
-        if output.is_json {
-            let instances: Vec<_> = page.instances.iter().map(view::record).collect();
-            return output.json(&json!({ "instances": instances, "next": page.next }));
-        }
-        lines(store, output, &page.instances)?;
-        return match page.next {
-            Some(next) => output.line(&format!("{DIM}there are more: --after {next}{DIM:#}")),
-            None => Ok(()),
-        };
-    }
-    let scan = Scan::of(store, list).await?;
+    let query = match &list.page {
+        Some(page) => page.query().clone(),
+        None => query(store, list)?,
+    };
+    let page = page(store, list, &query).await?;
     if output.is_json {
-        return output.json(&scan.to_json());
+        let instances: Vec<_> = page.instances.iter().map(view::record).collect();
+        let query = query.to_string();
+        let next = page.next;
+        return output.json(&json!({ "instances": instances, "query": query, "next": next }));
     }
-    lines(store, output, &scan.newest)?;
-    match scan.summary() {
-        Some(summary) => output.line(&format!("{DIM}{summary}{DIM:#}")),
+    if page.instances.is_empty() {
+        return output.line(&none(&query.filter));
+    }
+    for line in table(&page.instances, store.now_ms()).lines() {
+        output.line(&line)?;
+    }
+    match page.next {
+        Some(next) => output.line(&format!("{DIM}there are more: --page {next}{DIM:#}")),
         None => Ok(()),
     }
 }
 
-fn lines(store: &Store, output: Output, records: &[InstanceRecord]) -> Result<(), CliError> {
-    if records.is_empty() {
-        return output.line("no instances match");
+fn query(store: &Store, list: &List) -> Result<InstanceQuery, CliError> {
+    let now_ms = store.now_ms();
+    let mut more = list.at.as_deref().map_or_else(Filter::all, at_version);
+    if let Some(age) = list.newer_than {
+        let since_ms = now_ms.saturating_sub(whole_ms(age));
+        more = more.and(Filter::changed_since_ms(since_ms));
     }
-    for line in table(records, store.now_ms()).lines() {
-        output.line(&line)?;
-    }
-    Ok(())
+    let query = list.filter.to_query(list.query.as_deref(), more, now_ms)?;
+    Ok(match list.by_id {
+        true => query.ordered(Order::BY_ID),
+        false => query,
+    })
 }
 
-/// A page by id.
-async fn page(store: &Store, list: &List) -> Result<InstancePage, CliError> {
-    let filter = list.filter.to_filter(store.now_ms());
-    let client = store.client();
-    let is_selected = selection(store, list);
+/// What is said when there is none.
+fn none(filter: &Filter) -> String {
+    let mut said = String::from("no instances match");
+    for (name, field) in filter.probable_mistakes() {
+        said += &format!("; `{name}` is read as an attribute: did you mean `{field}`?");
+    }
+    said
+}
+
+/// As many as are asked for, from as many pages of the store as that takes.
+async fn page(store: &Store, list: &List, query: &InstanceQuery) -> Result<InstancePage, CliError> {
+    let instances = store.client().instances(query);
     let limit = list.limit.get();
     let mut found = InstancePage::default();
-    found.next = list.after.as_deref().map(InstanceId::from);
+    found.next.clone_from(&list.page);
     loop {
         let max = PAGE.min(limit - found.instances.len());
-        let next = client.instances(&filter, found.next.as_ref(), max);
-        let page = next.await?;
-        found
-            .instances
-            .extend(page.instances.into_iter().filter(&is_selected));
+        let page = instances.page(found.next.as_ref(), max).await?;
+        found.instances.extend(page.instances);
         found.next = page.next;
         if found.next.is_none() || found.instances.len() >= limit {
             return Ok(found);
         }
-    }
-}
-
-/// What a store cannot select by itself.
-fn selection(store: &Store, list: &List) -> impl Fn(&InstanceRecord) -> bool + use<> {
-    let since_ms = list
-        .newer_than
-        .map_or(0, |age| store.now_ms().saturating_sub(whole_ms(age)));
-    let version = list.at.clone();
-    move |record| {
-        let has_version = version
-            .as_deref()
-            .is_none_or(|version| record.version.as_deref() == Some(version));
-        record.updated_at_ms >= since_ms && has_version
-    }
-}
-
-/// The instances that changed last, and how many there are.
-struct Scan {
-    newest: Vec<InstanceRecord>,
-    by_status: BTreeMap<StatusKind, usize>,
-    /// Whether every instance was looked at.
-    is_complete: bool,
-}
-
-impl Scan {
-    async fn of(store: &Store, list: &List) -> Result<Self, CliError> {
-        let filter = list.filter.to_filter(store.now_ms());
-        let client = store.client();
-        let is_selected = selection(store, list);
-        let mut scan = Self {
-            newest: Vec::new(),
-            by_status: BTreeMap::new(),
-            is_complete: true,
-        };
-        let mut after: Option<InstanceId> = None;
-        let mut scanned = 0;
-        loop {
-            let page = client.instances(&filter, after.as_ref(), PAGE).await?;
-            scanned += page.instances.len();
-            scan.add(page.instances.into_iter().filter(&is_selected));
-            scan.keep(list.limit.get());
-            after = page.next;
-            if after.is_none() {
-                return Ok(scan);
-            }
-            if scanned >= MAX_SCANNED {
-                scan.is_complete = false;
-                return Ok(scan);
-            }
-        }
-    }
-
-    fn add(&mut self, records: impl Iterator<Item = InstanceRecord>) {
-        for record in records {
-            *self.by_status.entry(record.status.kind()).or_default() += 1;
-            self.newest.push(record);
-        }
-    }
-
-    /// Keeps so many of those that changed last; among those of one millisecond the order
-    /// is by id.
-    fn keep(&mut self, limit: usize) {
-        self.newest
-            .sort_by_cached_key(|record| (Reverse(record.updated_at_ms), record.instance.clone()));
-        self.newest.truncate(limit);
-    }
-
-    fn matching(&self) -> usize {
-        self.by_status.values().sum()
-    }
-
-    fn to_json(&self) -> Value {
-        let statuses: BTreeMap<_, _> = self
-            .by_status
-            .iter()
-            .map(|(status, count)| (status.to_string(), count))
-            .collect();
-        json!({
-            "instances": self.newest.iter().map(view::record).collect::<Vec<_>>(),
-            "matching": self.matching(),
-            "statuses": statuses,
-            "complete": self.is_complete,
-        })
-    }
-
-    fn summary(&self) -> Option<String> {
-        if self.newest.is_empty() && self.is_complete {
-            return None;
-        }
-        let statuses = self.by_status.iter();
-        let statuses: Vec<String> = statuses
-            .map(|(status, count)| format!("{count} {status}"))
-            .collect();
-        let matching = counted(self.matching() as u64, "instance");
-        let mut summary = format!("{matching}: {}", statuses.join(", "));
-        if self.newest.len() < self.matching() {
-            summary += &format!("; shown: the {} that changed last", self.newest.len());
-        }
-        if !self.is_complete {
-            summary += &format!(
-                "; only the first {MAX_SCANNED} by id were looked at: select fewer, or page with \
-                 --by-id"
-            );
-        }
-        Some(summary)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn prune(store: &Store, output: Output, args: &PruneArgs) -> Re
     if args.filter.means_all() && !args.all {
         return Err(CliError::PruneNeedsFilter);
     }
-    let request = request(store, args);
+    let request = request(store, args)?;
     let meant = count_old(store, &request).await?;
     let mut removed = 0;
     if !args.dry_run {
@@ -45,13 +45,13 @@ pub(crate) async fn prune(store: &Store, output: Output, args: &PruneArgs) -> Re
     }
 }
 
-fn request(store: &Store, args: &PruneArgs) -> PruneRequest {
+fn request(store: &Store, args: &PruneArgs) -> Result<PruneRequest, CliError> {
     let now_ms = store.now_ms();
-    let mut request = PruneRequest::new(args.filter.to_filter(now_ms), TOGETHER).keep(args.keep);
+    let mut request = PruneRequest::new(args.filter.to_filter(now_ms)?, TOGETHER).keep(args.keep);
     let whole_ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     let ended_for_ms = args.ended_for.map(whole_ms);
     request.ended_before_ms = ended_for_ms.map(|ended_for| now_ms.saturating_sub(ended_for));
-    request
+    Ok(request)
 }
 
 fn past(number: usize) -> String {

@@ -1,6 +1,7 @@
 //! `durable purge`: removes ended instances with everything that belongs to them.
 
-use durable_core::provider::{InstanceFilter, PurgeRequest, StatusKind};
+use durable_core::filter::Filter;
+use durable_core::provider::PurgeRequest;
 use serde_json::json;
 
 use crate::args::Purge as PurgeArgs;
@@ -17,7 +18,7 @@ pub(crate) async fn purge(store: &Store, output: Output, args: &PurgeArgs) -> Re
     if args.filter.means_all() && !args.all {
         return Err(CliError::PurgeNeedsFilter);
     }
-    let filter = args.filter.to_filter(store.now_ms());
+    let filter = args.filter.to_filter(store.now_ms())?;
     let meant = count_ended(store, &filter).await?;
     let mut removed = 0;
     if !args.dry_run {
@@ -46,10 +47,7 @@ fn ended(number: usize) -> String {
     counted(number as u64, "ended instance")
 }
 
-async fn count_ended(store: &Store, filter: &InstanceFilter) -> Result<usize, CliError> {
-    let records = read::records(store, filter).await?;
-    let statuses = records.iter().map(|record| record.status.kind());
-    Ok(statuses
-        .filter(|status: &StatusKind| status.is_ended())
-        .count())
+async fn count_ended(store: &Store, filter: &Filter) -> Result<usize, CliError> {
+    let ended = filter.clone().and(Filter::ended());
+    Ok(read::records(store, &ended).await?.len())
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use durable_core::Name;
-use durable_core::provider::{InstanceFilter, StatusKind};
+use durable_core::filter::Filter;
+use durable_core::provider::StatusKind;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
@@ -24,7 +25,7 @@ struct Counts {
 }
 
 pub(crate) async fn stats(store: &Store, output: Output) -> Result<(), CliError> {
-    let records = read::records(store, &InstanceFilter::default()).await?;
+    let records = read::records(store, &Filter::all()).await?;
     let mut counts: BTreeMap<Name, Counts> = BTreeMap::new();
     for record in &records {
         let counts = counts.entry(record.name.clone()).or_default();

@@ -2,6 +2,7 @@
 //! Each instance is handled on its own: a failure for one does not stop the others.
 
 use durable_core::InstanceId;
+use durable_core::filter::Filter;
 use durable_core::provider::StatusKind;
 use durable_runtime::{ClientError, InstanceHandle};
 use serde_json::{Value, json};
@@ -82,8 +83,9 @@ async fn meant(
     if are_named {
         return Ok(targets.ids.iter().map(|id| id.as_str().into()).collect());
     }
-    let mut records = read::records(store, &targets.filter.to_filter(store.now_ms())).await?;
-    records.retain(|record| able.contains(&record.status.kind()));
+    let filter = targets.filter.to_filter(store.now_ms())?;
+    let able = Filter::status_in(able.iter().copied());
+    let records = read::records(store, &filter.and(able)).await?;
     Ok(records.into_iter().map(|record| record.instance).collect())
 }
 

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, InstanceStatus, WakeSeq, WakeTopic};
+use durable_core::filter::Filter;
+use durable_core::provider::{InstanceRecord, InstanceStatus, WakeSeq, WakeTopic};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use serde_json::json;
 use tokio::time::Instant;
@@ -152,7 +153,7 @@ async fn all(store: &Store, output: Output, pace: Pace) -> Result<(), CliError> 
 
 /// All instances, by id.
 async fn snapshot(store: &Store) -> Result<BTreeMap<InstanceId, InstanceRecord>, CliError> {
-    let records = read::records(store, &InstanceFilter::default()).await?;
+    let records = read::records(store, &Filter::all()).await?;
     let by_id = records.into_iter();
     Ok(by_id
         .map(|record| (record.instance.clone(), record))

@@ -121,6 +121,8 @@ fn arguments_that_cannot_be_understood_are_told_with_their_usage() {
             "500ms, 90s, 5m, 2h, 7d",
         ),
         (&["list", "--limit", "many"], "--limit"),
+        (&["list", "--page", "AQAAAA"], "this is no page token"),
+        (&["list", "id = a", "--page", "AQAAAA"], "--page"),
         (&["history", "a", "--after", "x"], "invalid digit"),
         (&["start", "quick", "q", "-i", "{"], "it is not JSON"),
         (&["start", "quick", "q", "-i", "Ada"], "'\"Ada\"'"),

@@ -41,11 +41,8 @@ async fn instances_are_listed_and_filtered() {
     assert_eq!(ids(&place.json(&recent)), all);
     assert_eq!(ids(&place.json(&["list", "--newer-than", "0s"])), [""; 0]);
     let first = place.json(&["list", "--by-id", "--limit", "2"]);
-    assert_eq!(
-        (ids(&first), &first["next"]),
-        (all[..2].to_vec(), &json!("fails-1"))
-    );
-    let rest = place.json(&["list", "--after", "fails-1"]);
+    assert_eq!(ids(&first), all[..2]);
+    let rest = place.json(&["list", "--page", first["next"].as_str().unwrap()]);
     assert_eq!(
         (ids(&rest), &rest["next"]),
         (all[2..].to_vec(), &Value::Null)
@@ -58,16 +55,10 @@ async fn instances_are_listed_and_filtered() {
     let failed = place.json(&["list", "--by-id", "--status", "failed"]);
     assert_eq!(
         shape(&failed),
-        json!({ "instances": [&expected], "next": "null" })
+        json!({ "instances": [&expected], "query": "text", "next": "null" })
     );
     let failed = place.json(&["list", "--status", "failed"]);
-    let statuses = json!({ "failed": "number" });
-    assert_eq!(
-        shape(&failed),
-        json!({
-            "instances": [expected], "matching": "number", "statuses": statuses, "complete": "bool",
-        })
-    );
+    assert_eq!(failed["query"], "status = failed order by changed desc");
 
     let text = place.durable(&["list", "--by-id"]).done();
     let lines: Vec<&str> = text.lines().collect();
@@ -84,35 +75,72 @@ async fn instances_are_listed_and_filtered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_that_changed_last_are_listed_first_and_all_are_counted() {
+async fn instances_are_listed_by_a_filter_in_its_order() {
     let place = Place::filled().await;
     place.durable(&["suspend", "child-1"]).done();
-    let listed = place.json(&["list"]);
-    assert_eq!(ids(&listed)[0], "child-1");
-    let changed: Vec<u64> = listed["instances"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|record| record["updated_at_ms"].as_u64().unwrap())
-        .collect();
-    assert_eq!(changed.len(), 5);
-    assert!(changed.is_sorted_by(|one, next| one >= next), "{changed:?}");
-    assert_eq!(
-        (&listed["matching"], &listed["complete"]),
-        (&json!(5), &json!(true))
+    let times = |list: &Value, field: &str| -> Vec<u64> {
+        let records = list["instances"].as_array().unwrap().iter();
+        records
+            .map(|record| record[field].as_u64().unwrap())
+            .collect()
+    };
+    let newest_first = times(&place.json(&["list"]), "created_at_ms");
+    assert_eq!(newest_first.len(), 5);
+    assert!(
+        newest_first.is_sorted_by(|one, next| one >= next),
+        "{newest_first:?}"
     );
-    let statuses = json!({ "completed": 2, "failed": 1, "running": 1, "suspended": 1 });
-    assert_eq!(listed["statuses"], statuses);
+    let stopped = place.json(&["list", "status not in (pending, running)"]);
+    assert_eq!(ids(&stopped)[0], "child-1");
+    let changed = times(&stopped, "updated_at_ms");
+    assert_eq!(changed.len(), 4);
+    assert!(changed.is_sorted_by(|one, next| one >= next), "{changed:?}");
 
-    let few = place.json(&["list", "--limit", "1"]);
-    assert_eq!((ids(&few), &few["matching"]), (vec!["child-1"], &json!(5)));
-    let text = place.durable(&["list", "--limit", "1"]).done();
+    let both = r#"(name = waits or status = failed) and changed > -1h order by id desc"#;
+    assert_eq!(
+        ids(&place.json(&["list", both])),
+        ["waits-1", "fails-1", "child-1"]
+    );
+    let narrower = [
+        "list",
+        both,
+        "--name",
+        "waits",
+        "--where",
+        "status = suspended",
+    ];
+    assert_eq!(ids(&place.json(&narrower)), ["child-1"]);
+
+    let text = place
+        .durable(&["list", "order by id", "--limit", "1"])
+        .done();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
-    assert_eq!(
-        lines[2],
-        "5 instances: 1 running, 1 suspended, 2 completed, 1 failed; shown: the 1 that changed last"
-    );
+    let token = lines[2].strip_prefix("there are more: --page ").unwrap();
+    let rest = place.json(&["list", "--page", token]);
+    assert_eq!(ids(&rest), ["fails-1", "quick-1", "rounds-1", "waits-1"]);
+    let none = place.durable(&["list", "statsu = failed"]).done();
+    let told = "no instances match; `statsu` is read as an attribute: did you mean `status`?\n";
+    assert_eq!(none, told);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_filter_is_shown_at_its_place() {
+    let place = Place::filled().await;
+    let told = place
+        .durable(&["list", "status = faild and name = waits"])
+        .refused();
+    let expected = "`faild` is no status\n\n  status = faild and name = waits\n           ^^^^^\n\
+                    hint: did you mean `failed`?";
+    assert!(told.contains(expected), "{told}");
+    let told = place.durable(&["purge", "--where", "status"]).refused();
+    assert!(told.contains("and the filter ends here"), "{told}");
+    let told = place
+        .durable(&["terminate", "--where", "id = a order by id"])
+        .refused();
+    assert!(told.contains("an order has no place here"), "{told}");
+    let error = place.durable(&["--json", "list", "status ="]);
+    assert!(error.stderr.contains(r#""filter""#), "{}", error.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -142,6 +142,10 @@ async fn many_instances_are_meant_by_a_description() {
     assert_eq!(suspended, "child-1: suspended\nwaits-1: suspended\n");
     let none = place.durable(&["suspend", "--name", "waits"]).done();
     assert_eq!(none, "no instances match\n");
+    let filter = "id starts with child and status = suspended";
+    let resumed = place.durable(&["resume", "--where", filter]).done();
+    assert_eq!(resumed, "child-1: resumed\n");
+    place.durable(&["suspend", "child-1"]).done();
     let resumed = place.json(&["resume", "--status", "suspended"]);
     assert_eq!(resumed["instances"].as_array().unwrap().len(), 2);
     let ended = place.json(&["terminate", "--status", "completed,failed"]);

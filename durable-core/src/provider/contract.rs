@@ -12,8 +12,8 @@ use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionRe
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
 use super::open_work::OpenWorkPage;
 use super::query::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest,
+    ExecutionRecord, HistoryPage, InstancePage, InstanceRecord, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest,
 };
 use super::start::{IdReuse, StartOutcome};
 use super::wake::{WakeSeq, WakeTopic};
@@ -22,6 +22,7 @@ use super::work::{
     WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use crate::failure::Failure;
+use crate::filter::{InstanceQuery, PageToken};
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
 
@@ -275,14 +276,28 @@ pub trait Provider: Send + Sync + 'static {
         instance: &InstanceId,
     ) -> Result<Option<InstanceRecord>, ProviderError>;
 
-    /// Lists instances by id, at most `max`, after this one.
+    /// Lists the instances that a query means, in its order, at most `max`, from the beginning
+    /// or from where a page ended. One is the least that can be asked for.
     ///
-    /// - While instances come and go, one that is there all the time is listed
-    ///   exactly once.
+    /// - Which instances are meant says [`Filter::matches`](crate::filter::Filter::matches).
+    ///   Among those of one millisecond the order is free, and stays.
+    /// - A page may have fewer than `max` instances, or none, and a next one: a store looks at
+    ///   a bounded number of instances for a page. The list ends with the page without a next.
+    /// - While instances come and go, one that is there and meant all the time is listed exactly
+    ///   once. In the order of the last change that holds for those that do not change: one
+    ///   that changes meanwhile moves to the later end, and may be listed twice or not at all.
+    /// - Ended and suspended instances are listed by the time of their last change however many
+    ///   there are. Where others may be meant, too, a store may refuse that order when it would
+    ///   have to sort more than [`InstanceQuery::MAX_SORTED`] instances.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) if the query does not pass its check, if the page
+    /// belongs to another query, or if there are too many instances to sort.
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError>;
 
@@ -346,6 +361,13 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Removes ended instances with everything that belongs to them, except the
     /// memory of their highest execution id.
+    ///
+    /// - Those that changed longest ago go first; among those of one millisecond the order is
+    ///   free.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) if the filter does not pass its check.
     async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError>;
 
     /// Removes past executions of instances, from the oldest on: their histories and their
@@ -357,6 +379,10 @@ pub trait Provider: Send + Sync + 'static {
     /// - The executions of an instance that are stored have no gap: one that must stay
     ///   keeps all after it.
     /// - One with work that is not settled must stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Invalid`](ProviderError::Invalid) if the filter does not pass its check.
     async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError>;
 
     /// Waits until there may be something new after `since`, and answers with what to

@@ -95,8 +95,8 @@ macro_rules! provider_methods {
             ) -> $crate::provider::Answer<Option<$crate::provider::InstanceRecord>>;
             async fn instances(
                 &self,
-                filter: &$crate::provider::InstanceFilter,
-                after: Option<&$crate::InstanceId>,
+                query: &$crate::filter::InstanceQuery,
+                page: Option<&$crate::filter::PageToken>,
                 max: usize,
             ) -> $crate::provider::Answer<$crate::provider::InstancePage>;
             async fn executions(

@@ -43,8 +43,8 @@ pub use message::{
 };
 pub use open_work::{OpenActivity, OpenTimer, OpenWorkPage, WorkState};
 pub use query::{
-    ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    PruneReport, PruneRequest, PurgeReport, PurgeRequest, StatusKind,
+    ExecutionRecord, HistoryPage, InstancePage, InstanceRecord, InstanceStatus, PruneReport,
+    PruneRequest, PurgeReport, PurgeRequest, StatusKind,
 };
 pub use registry::{WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};

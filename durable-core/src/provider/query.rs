@@ -1,7 +1,6 @@
 //! Reading: instances, executions, histories; and removing what is no longer
 //! needed.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::attribute::Attributes;
 use crate::event::Parent;
 use crate::failure::Failure;
+use crate::filter::{Filter, PageToken};
 use crate::history::HistoryEntry;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload, Version};
@@ -134,7 +134,8 @@ pub struct InstanceRecord {
     pub parent: Option<Parent>,
     /// The tail of the current execution's history.
     pub last_event_id: EventId,
-    /// When it was started.
+    /// When it was created: started first, since it was purged last if it was. It stays when
+    /// the instance is started anew.
     pub created_at_ms: u64,
     /// When it last changed: never before the latest entry of its history was recorded.
     pub updated_at_ms: u64,
@@ -195,77 +196,14 @@ pub struct HistoryPage {
     pub has_more: bool,
 }
 
-/// Which instances to list. An empty filter lists all.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct InstanceFilter {
-    /// Only this orchestration.
-    pub name: Option<Name>,
-    /// Only these statuses; empty is any.
-    pub statuses: Vec<StatusKind>,
-    /// Only ids that begin with this.
-    pub id_prefix: Option<String>,
-    /// Only those that changed before this time.
-    pub updated_before_ms: Option<u64>,
-}
-
-impl InstanceFilter {
-    /// Lists all instances.
-    pub fn all() -> Self {
-        Self::default()
-    }
-
-    /// Only this orchestration.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<Name>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// Only instances with one of these statuses; none is any.
-    #[must_use]
-    pub fn statuses(mut self, statuses: impl IntoIterator<Item = StatusKind>) -> Self {
-        self.statuses = statuses.into_iter().collect();
-        self
-    }
-
-    /// Only ids that begin with this.
-    #[must_use]
-    pub fn id_prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.id_prefix = Some(prefix.into());
-        self
-    }
-
-    /// Only those that changed before this time, in milliseconds since the Unix epoch.
-    #[must_use]
-    pub const fn updated_before_ms(mut self, time_ms: u64) -> Self {
-        self.updated_before_ms = Some(time_ms);
-        self
-    }
-
-    /// Whether an instance is meant.
-    pub fn matches(&self, record: &InstanceRecord) -> bool {
-        let is_named = self.name.as_ref().is_none_or(|name| *name == record.name);
-        let has_status = self.statuses.is_empty() || self.statuses.contains(&record.status.kind());
-        let has_prefix = self
-            .id_prefix
-            .as_ref()
-            .is_none_or(|prefix| record.instance.starts_with(prefix.as_str()));
-        let is_old = self
-            .updated_before_ms
-            .is_none_or(|time| record.updated_at_ms < time);
-        is_named && has_status && has_prefix && is_old
-    }
-}
-
 /// A part of a list of instances.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct InstancePage {
-    /// The instances, by id.
+    /// The instances, in the order of the query.
     pub instances: Vec<InstanceRecord>,
-    /// The id to go on after, if there is more.
-    pub next: Option<InstanceId>,
+    /// Where the list goes on, if it may. It may also if this page is not full, or empty.
+    pub next: Option<PageToken>,
 }
 
 /// What to remove. Only ended instances are ever removed.
@@ -273,14 +211,14 @@ pub struct InstancePage {
 #[non_exhaustive]
 pub struct PurgeRequest {
     /// Which instances.
-    pub filter: InstanceFilter,
+    pub filter: Filter,
     /// At most this many at once.
     pub max: usize,
 }
 
 impl PurgeRequest {
     /// Removes at most `max` of the ended instances that the filter means.
-    pub const fn new(filter: InstanceFilter, max: usize) -> Self {
+    pub const fn new(filter: Filter, max: usize) -> Self {
         Self { filter, max }
     }
 }
@@ -300,9 +238,10 @@ pub struct PurgeReport {
 ///
 /// ```
 /// use durable_core::ExecutionId;
-/// use durable_core::provider::{InstanceFilter, PruneRequest};
+/// use durable_core::filter::Filter;
+/// use durable_core::provider::PruneRequest;
 ///
-/// let prune = PruneRequest::new(InstanceFilter::all(), 1_000).keep(3);
+/// let prune = PruneRequest::new(Filter::all(), 1_000).keep(3);
 /// assert_eq!(prune.last_to_go(ExecutionId::new(9)), Some(ExecutionId::new(6)));
 /// assert_eq!(prune.last_to_go(ExecutionId::new(3)), None);
 /// ```
@@ -310,7 +249,7 @@ pub struct PurgeReport {
 #[non_exhaustive]
 pub struct PruneRequest {
     /// Of which instances.
-    pub filter: InstanceFilter,
+    pub filter: Filter,
     /// How many executions of each instance stay at least: the latest ones, and the current
     /// one among them.
     pub keep: usize,
@@ -322,7 +261,7 @@ pub struct PruneRequest {
 
 impl PruneRequest {
     /// Removes at most `max` past executions of the instances that the filter means.
-    pub const fn new(filter: InstanceFilter, max: usize) -> Self {
+    pub const fn new(filter: Filter, max: usize) -> Self {
         Self {
             filter,
             keep: 1,

@@ -9,9 +9,9 @@ local K = {
   meta = KEYS[1], sessions = KEYS[2], ready = KEYS[3], mail = KEYS[4], held = KEYS[5],
   work = KEYS[6], holds = KEYS[7], cancelled = KEYS[8], timers = KEYS[9], index = KEYS[10],
   tombs = KEYS[11], outbox = KEYS[12], marks = KEYS[13], poison = KEYS[14], queued = KEYS[15],
-  attributes = KEYS[16],
+  attributes = KEYS[16], creations = KEYS[17], stopped = KEYS[18],
 }
-local BASE_KEYS = 16
+local BASE_KEYS = 18
 local call = redis.call
 local SUSPENDED, FIRST_ENDED = '2', 3
 -- No clock ever shows a later time, and it is an exact number.
@@ -188,12 +188,19 @@ end
 local FIELDS = {
   'ex', 'le', 'sk', 'sid', 'tok', 'gv', 'mr', 'nb', 'cr', 'rm', 'ci', 'bl', 'ua', 'nm', 'vr', 'te',
 }
+-- Suspended and ended instances are listed by status and the time of their last change. One
+-- that runs is in no list, so that its turns write none.
+local function stopped_member(it)
+  if not it.sk or it.sk < SUSPENDED then return false end
+  return it.sk .. padded(it.ua) .. it.id
+end
 local function open_instance(id, first_key)
   local it = { id = id, key = KEYS[first_key], inbox = KEYS[first_key + 1], ids = KEYS[first_key + 2] }
   it.set, it.unset = {}, {}
   local values = call('HMGET', it.key, unpack(FIELDS))
   for i, name in ipairs(FIELDS) do it[name] = values[i] end
   it.exists = it.ex and true
+  it.stopped = it.exists and stopped_member(it)
   return it
 end
 local function put(it, name, value)
@@ -207,6 +214,12 @@ local function drop(it, name)
   end
 end
 local function save_instance(it)
+  local stopped = stopped_member(it)
+  if stopped ~= it.stopped then
+    if it.stopped then call('ZREM', K.stopped, it.stopped) end
+    if stopped then call('ZADD', K.stopped, 0, stopped) end
+    it.stopped = stopped
+  end
   local pairs_to_set, names = {}, {}
   for name, value in pairs(it.set) do
     pairs_to_set[#pairs_to_set + 1] = name
@@ -352,6 +365,8 @@ local function begin_execution(it, start, message_id, bytes)
   if not it.exists then
     put(it, 'fx', execution)
     call('ZADD', K.index, 0, it.id)
+    call('ZADD', K.creations, 0, padded(now) .. it.id)
+    put(it, 'ca', text(now))
   end
   change_code(it, function()
     if it.exists then
@@ -368,7 +383,6 @@ local function begin_execution(it, start, message_id, bytes)
   it.exists = true
   put(it, 'ex', execution)
   put(it, 'le', '0')
-  put(it, 'ca', text(now))
   touch(it)
   put(it, 's:' .. message_id, execution)
   if start.parent then

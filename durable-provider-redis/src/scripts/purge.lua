@@ -23,6 +23,8 @@ unlist(it)
 unindex_attributes(it)
 if it.sid then call('ZREM', K.held, of_session(it.sid, it.id)) end
 call('ZREM', K.index, it.id)
+call('ZREM', K.creations, padded(call('HGET', it.key, 'ca')) .. it.id)
+if it.stopped then call('ZREM', K.stopped, it.stopped) end
 call('HSET', K.tombs, it.id, it.ex)
 call('UNLINK', it.key, it.inbox, it.ids)
 publish('i' .. it.id)

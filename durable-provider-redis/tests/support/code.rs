@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::{InstanceRecord, Provider};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_redis::RedisProvider;
 use durable_runtime::{
@@ -79,11 +80,11 @@ pub(crate) async fn try_node(
 
 /// All instances.
 pub(crate) async fn records(provider: &dyn Provider) -> Vec<InstanceRecord> {
-    let filter = InstanceFilter::default();
+    let query = InstanceQuery::all().ordered(Order::BY_ID);
     let mut all: Vec<InstanceRecord> = Vec::new();
     let mut after = None;
     loop {
-        let page = provider.instances(&filter, after.as_ref(), 100);
+        let page = provider.instances(&query, after.as_ref(), 100);
         let page = page.await.unwrap();
         all.extend(page.instances);
         after = page.next;

@@ -1,6 +1,7 @@
 //! `cargo xtask bench sqlite`: what orchestrations cost on SQLite, as ratios against
 //! the raw limit: rusqlite writing the same rows with the same settings in the same
-//! run, in batches of 64 for throughput and one by one for latency.
+//! run, in batches of 64 for throughput and one by one for latency; and how long lists take
+//! in a store of a million instances.
 //!
 //! It prints and judges; it keeps no results. A ratio means something on a quiet
 //! machine only: both sides wait for the same disk, and neighbours share it.
@@ -13,6 +14,12 @@
 mod measure;
 #[allow(clippy::unwrap_used, reason = "a benchmark is over when it fails")]
 mod raw;
+#[allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and is over when it fails"
+)]
+mod search;
 #[allow(clippy::unwrap_used, reason = "a benchmark is over when it fails")]
 mod work;
 
@@ -43,6 +50,9 @@ fn main() -> std::io::Result<()> {
         }
         if is_wanted("restart") {
             measure::restart().await;
+        }
+        if is_wanted("search") {
+            search::search().await;
         }
     });
     Ok(())

@@ -1,8 +1,6 @@
--- ?1 of instances from this key on; ?2 so many executions stay; ?3 the name; ?4 a bit for each
--- status; ?5 changed before.
+-- ?1 of instances from this key on; ?2 so many executions stay.
 SELECT
-    past_execution.instance_key, record.id, past_execution.execution_id,
-    past_execution.last_event_id,
+    past_execution.instance_key, past_execution.execution_id, past_execution.last_event_id,
     (
         SELECT count(*) FROM work
         WHERE work.instance_key = past_execution.instance_key
@@ -10,10 +8,6 @@ SELECT
     )
 FROM past_execution
 CROSS JOIN instance ON instance.key = past_execution.instance_key
-CROSS JOIN record ON record.key = past_execution.instance_key
 WHERE past_execution.instance_key >= ?1
     AND past_execution.execution_id <= instance.execution_id - ?2
-    AND (?3 IS NULL OR record.name = ?3)
-    AND ?4 & (1 << instance.status_kind)
-    AND instance.updated_at_ms < ?5
 ORDER BY past_execution.instance_key, past_execution.execution_id

@@ -1,4 +1,4 @@
 UPDATE record
-SET name = coalesce(?2, name), version = coalesce(?3, version), status = coalesce(?4, status),
-    custom_status = CASE WHEN ?6 THEN ?5 ELSE custom_status END, blocked = ?7
+SET version = coalesce(?2, version), status = coalesce(?3, status),
+    custom_status = CASE WHEN ?5 THEN ?4 ELSE custom_status END, blocked = ?6
 WHERE key = ?1

@@ -71,7 +71,7 @@ impl Store<'_, '_> {
 }
 
 /// A value as SQLite stores and compares it.
-fn value_of(value: &AttributeValue) -> Value {
+pub(crate) fn value_of(value: &AttributeValue) -> Value {
     match value {
         AttributeValue::Text(text) => Value::Text(text.clone()),
         AttributeValue::Integer(number) | AttributeValue::Time(number) => Value::Integer(*number),

@@ -219,6 +219,16 @@ impl Store<'_, '_> {
         Ok(CodeNumber(self.state.catalog.codes.add(code)))
     }
 
+    /// Whether this is the number of a code of this orchestration.
+    pub(super) fn is_code_of(&mut self, number: CodeNumber, name: &Name) -> Step<bool> {
+        let code = self.catalog()?.codes.thing(number.0);
+        let known = code.and_then(|code| match code {
+            RequiredCode::Orchestration { name, .. } => Some(name),
+            RequiredCode::None => None,
+        });
+        Ok(known == Some(name))
+    }
+
     /// The number of the lane of this work, which is added if it is new.
     pub(super) fn lane_number(&mut self, item: &WorkItem) -> Step<LaneNumber> {
         let lane = Lane::of(item);

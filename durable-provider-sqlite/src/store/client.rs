@@ -181,7 +181,6 @@ impl Store<'_, '_> {
                 parent.map(|parent| parent.instance.as_str()),
                 parent.map(|parent| int(parent.execution_id.get())),
                 parent.map(|parent| int(parent.event_id.get())),
-                now_ms,
                 request.message_id.as_str(),
                 execution,
             ],

@@ -158,11 +158,15 @@ impl Store<'_, '_> {
             || update.blocked.is_some()
             || instance.is_blocked;
         instance.is_blocked = update.blocked.is_some();
-        if let Some((name, version)) = &update.running
-            && instance.code != CodeNumber::NONE
-        {
-            let code = RequiredCode::new(name, Some(version.clone()));
-            instance.code = self.code_number(code)?;
+        if let Some((name, version)) = &update.running {
+            // The name is indexed: a turn that does not change it does not write it.
+            if !self.is_code_of(instance.code, name)? {
+                self.run(sql::RECORD_RENAME, params![instance.key, name.as_str()])?;
+            }
+            if instance.code != CodeNumber::NONE {
+                let code = RequiredCode::new(name, Some(version.clone()));
+                instance.code = self.code_number(code)?;
+            }
         }
         if let Some(attributes) = &update.attributes {
             self.change_attributes(instance.key, attributes)?;
@@ -173,7 +177,6 @@ impl Store<'_, '_> {
                 sql::RECORD_UPDATE,
                 params![
                     instance.key,
-                    running.map(|(name, _)| name.as_str()),
                     running.map(|(_, version)| version.as_str()),
                     prepared.status,
                     update.custom_status.payload().map(Payload::as_str),

@@ -33,7 +33,7 @@ use crate::number::int;
 use crate::sql;
 use statements::TakenStatement;
 
-pub(crate) use attribute::attribute_of;
+pub(crate) use attribute::{attribute_of, value_of};
 pub(crate) use inline_work::{InlineWork, unreadable_inline_work};
 pub(crate) use prune::OldExecution;
 pub(crate) use state::WriterState;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use durable_core::filter::{Filter, InstanceQuery, Order};
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InboxSeq, InstanceFilter, InstanceStatus, Message, MessageBody,
-    OutgoingMessage, Provider, ProviderError, SendOutcome, SessionOptions, StartInstance,
-    StartOutcome, StatusKind,
+    CommitOutcome, IdReuse, InboxSeq, InstanceStatus, Message, MessageBody, OutgoingMessage,
+    Provider, ProviderError, SendOutcome, SessionOptions, StartInstance, StartOutcome, StatusKind,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, LimitError, Limits};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
@@ -211,7 +211,7 @@ async fn a_damaged_status_is_named_and_hides_no_other() {
     let read = provider.instance(&"b".into()).await;
     assert!(matches!(read, Err(ProviderError::Damaged { reason }) if reason.contains("`b`")));
     let page = provider
-        .instances(&InstanceFilter::default(), None, 9)
+        .instances(&InstanceQuery::all().ordered(Order::BY_ID), None, 9)
         .await
         .unwrap();
     assert_eq!(page.instances.len(), 3);
@@ -340,7 +340,7 @@ async fn hostile_names_are_names() {
         Err(ProviderError::Refused(_))
     ));
     let page = provider
-        .instances(&InstanceFilter::default(), None, 99)
+        .instances(&InstanceQuery::all().ordered(Order::BY_ID), None, 99)
         .await
         .unwrap();
     let listed: Vec<InstanceId> = page
@@ -353,9 +353,9 @@ async fn hostile_names_are_names() {
     expected.sort();
     assert_eq!(listed, expected);
     for prefix in ["%", "a\0", "'", "_"] {
-        let filter = InstanceFilter::all().id_prefix(prefix);
+        let query = InstanceQuery::new(Filter::id_starts_with(prefix));
         let found = provider
-            .instances(&filter, None, 99)
+            .instances(&query, None, 99)
             .await
             .unwrap()
             .instances;

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, StatusKind};
+use durable_core::filter::Filter;
+use durable_core::provider::StatusKind;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{Runtime, RuntimeOptions};
 use durable_testkit::ReplayTester;
@@ -80,7 +81,7 @@ async fn random_programs_end_and_replay_after_their_nodes_died() {
     audit(&provider).await;
     let tester = ReplayTester::new(program_registry().unwrap());
     let report = tester
-        .filter(InstanceFilter::default())
+        .filter(Filter::all())
         .run_store(&provider)
         .await
         .unwrap();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use durable_core::filter::Filter;
 use durable_core::provider::{
-    CommitOutcome, IdReuse, InstanceFilter, Provider, PurgeRequest, SessionOptions, StartOutcome,
-    StatusKind,
+    CommitOutcome, IdReuse, Provider, PurgeRequest, SessionOptions, StartOutcome, StatusKind,
 };
 use durable_core::{ExecutionId, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
@@ -47,8 +47,11 @@ async fn ended_instances_are_removed_by_age_and_status_and_their_ids_stay_above(
     let started = provider.start(&id, start_message("s"), IdReuse::Refuse);
     let _ = started.await.unwrap();
     let purge = |max, statuses: &[StatusKind]| {
-        let filter = InstanceFilter::all().statuses(statuses.iter().copied());
-        PurgeRequest::new(filter.updated_before_ms(1_003), max)
+        let filter = match statuses {
+            [] => Filter::all(),
+            statuses => Filter::status_in(statuses.iter().copied()),
+        };
+        PurgeRequest::new(filter.and(Filter::changed_before_ms(1_003)), max)
     };
     let nothing = provider
         .purge(&purge(9, &[StatusKind::Failed]))
@@ -93,7 +96,7 @@ async fn a_purge_gives_room_back() {
             .unwrap()
     };
     let before = pages();
-    let purge = PurgeRequest::new(InstanceFilter::all(), 1_000);
+    let purge = PurgeRequest::new(Filter::all(), 1_000);
     let removed = provider.purge(&purge).await.unwrap();
     assert_eq!(removed.instances, 300);
     provider.vacuum(100_000).await.unwrap();

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use durable_core::provider::{Clock, InstanceFilter, InstanceRecord, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::{Clock, InstanceRecord, Provider};
 use durable_core::{EventId, ExecutionId, History, HistoryEntry, InstanceId};
 use durable_provider_sqlite::{SqliteOptions, SqliteProvider};
 use durable_runtime::{
@@ -123,12 +124,12 @@ pub(crate) async fn try_node(provider: &SqliteProvider) -> Result<Runtime, Start
 
 /// All instances.
 pub(crate) async fn records(provider: &SqliteProvider) -> Vec<InstanceRecord> {
-    let filter = InstanceFilter::default();
+    let query = InstanceQuery::all().ordered(Order::BY_ID);
     let mut all: Vec<InstanceRecord> = Vec::new();
     let mut after = None;
     loop {
         let page = provider
-            .instances(&filter, after.as_ref(), 100)
+            .instances(&query, after.as_ref(), 100)
             .await
             .unwrap();
         all.extend(page.instances);

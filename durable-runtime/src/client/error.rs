@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use durable_core::filter::FilterError;
 use durable_core::provider::{ProviderError, StatusKind};
 use durable_core::{ExecutionId, Failure, InstanceId};
 
@@ -64,6 +65,8 @@ pub enum ClientError {
         /// Why.
         error: PayloadCodecError,
     },
+    /// The text is no filter.
+    Filter(FilterError),
     /// The value that was read is not of the expected type.
     InvalidPayload(Failure),
     /// The store did not do it, or may not have.
@@ -108,6 +111,7 @@ impl fmt::Display for ClientError {
                 "what is stored of instance `{instance}` cannot be read: {error}: use the \
                  payload codec that wrote it"
             ),
+            Self::Filter(error) => error.fmt(f),
             Self::Provider(error) => error.fmt(f),
         }
     }
@@ -121,12 +125,19 @@ impl std::error::Error for ClientError {
             | Self::Failed { failure, .. }
             | Self::Suspended { failure, .. } => Some(failure),
             Self::Unreadable { error, .. } => Some(error),
+            Self::Filter(error) => Some(error),
             Self::Provider(error) => Some(error),
             Self::NotFound { .. }
             | Self::Ended { .. }
             | Self::Taken { .. }
             | Self::TimedOut { .. } => None,
         }
+    }
+}
+
+impl From<FilterError> for ClientError {
+    fn from(error: FilterError) -> Self {
+        Self::Filter(error)
     }
 }
 

@@ -5,6 +5,7 @@ mod activities;
 mod children;
 mod error;
 mod instance;
+mod list;
 mod nodes;
 mod start;
 mod wait;
@@ -13,8 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use durable_core::provider::{
-    InstanceFilter, InstancePage, Message, MessageBody, OutgoingMessage, PoisonedPage, Provider,
-    PruneReport, PruneRequest, PurgeReport, PurgeRequest, SendOutcome, WorkKey,
+    Message, MessageBody, OutgoingMessage, PoisonedPage, Provider, PruneReport, PruneRequest,
+    PurgeReport, PurgeRequest, SendOutcome, WorkKey,
 };
 use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken};
 use serde::Serialize;
@@ -28,6 +29,7 @@ pub use activities::ActivityStatus;
 pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;
+pub use list::{InstanceStream, Instances, IntoQuery};
 pub use start::Start;
 pub use wait::Wait;
 
@@ -38,7 +40,6 @@ pub use wait::Wait;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use durable_runtime::{InstanceFilter, StatusKind};
 /// use durable_runtime::{Client, ClientError, EventName, IdReuse, Orchestration};
 /// use durable_testkit::MemoryProvider;
 ///
@@ -54,8 +55,7 @@ pub use wait::Wait;
 ///     .await?;
 /// order.raise(APPROVED, &true).await?;
 ///
-/// let pending = InstanceFilter::all().statuses([StatusKind::Pending]);
-/// let page = client.instances(&pending, None, 100).await?;
+/// let page = client.instances("status = pending").page(None, 100).await?;
 /// assert_eq!(page.instances[0].instance, "order-7");
 ///
 /// let again = client.start(ORDER, "order-7", &4990).await;
@@ -187,30 +187,6 @@ impl Client {
         self.send(&token.instance, message_id, body).await
     }
 
-    /// Lists instances by id, at most `max`, after this one.
-    ///
-    /// A value that the codec of this client cannot read is left as it is stored. Of those
-    /// that are to run and whose code none of the nodes that live has,
-    /// [`blocked`](durable_core::provider::InstanceRecord::blocked) says so.
-    ///
-    /// # Errors
-    ///
-    /// [`ClientError::Provider`] if the store did not answer.
-    pub async fn instances(
-        &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
-        max: usize,
-    ) -> Result<InstancePage, ClientError> {
-        let mut page = self.provider().instances(filter, after, max).await?;
-        for record in &mut page.instances {
-            // One record that cannot be read must not hide the others.
-            let _ = self.parts.codec.decode(record).await;
-        }
-        nodes::note_missing_code_of_list(self.provider(), &mut page.instances).await?;
-        Ok(page)
-    }
-
     /// Lists dead letters: activities that took their workers down again and again, by key, at most `max`, after this one. They are kept for inspection
     /// until their instance is purged; their instance has their failure.
     ///
@@ -245,10 +221,10 @@ impl Client {
     /// fill the store.
     ///
     /// ```
-    /// # use durable_core::provider::{InstanceFilter, PruneRequest};
-    /// # use durable_runtime::{Client, ClientError};
+    /// # use durable_core::provider::PruneRequest;
+    /// # use durable_runtime::{Client, ClientError, Filter};
     /// # async fn example(client: Client) -> Result<(), ClientError> {
-    /// let prune = PruneRequest::new(InstanceFilter::all(), 1_000).keep(3);
+    /// let prune = PruneRequest::new(Filter::all(), 1_000).keep(3);
     /// while client.prune(&prune).await?.has_more {}
     /// # Ok(())
     /// # }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, ProviderError, PruneRequest, PurgeRequest};
+use durable_core::filter::Filter;
+use durable_core::provider::{ProviderError, PruneRequest, PurgeRequest};
 
 use crate::node::Node;
 use crate::random::SeededRandom;
@@ -42,11 +43,11 @@ async fn remove(node: &Node, retention: Retention) -> Result<(), ProviderError> 
         now_ms.saturating_sub(time_ms)
     };
     if let Some(time) = retention.ended_for {
-        let ended = InstanceFilter::all().updated_before_ms(before(time));
+        let ended = Filter::changed_before_ms(before(time));
         purge(node, &PurgeRequest::new(ended, BATCH)).await?;
     }
     if retention.executions.is_some() || retention.executions_for.is_some() {
-        let mut past = PruneRequest::new(InstanceFilter::all(), BATCH);
+        let mut past = PruneRequest::new(Filter::all(), BATCH);
         past.keep = retention.executions.unwrap_or(1);
         past.ended_before_ms = retention.executions_for.map(before);
         prune(node, &past).await?;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, PurgeRequest, StatusKind};
+use durable_core::filter::{Filter, FilterFault};
+use durable_core::provider::{PurgeRequest, StatusKind};
 use durable_core::{EventId, ExecutionId, InstanceId};
 use durable_runtime::{
     Client, ClientError, EventName, Failure, FailureKind, IdReuse, Orchestration,
     OrchestrationContext, Registry,
 };
+use futures::StreamExt as _;
 
 use crate::world::{EPOCH_MS, World, settle, stop};
 
@@ -232,7 +234,7 @@ async fn an_execution_id_is_not_used_again_after_a_purge() {
         .wait()
         .await
         .unwrap();
-    let purge = PurgeRequest::new(InstanceFilter::default(), 10);
+    let purge = PurgeRequest::new(Filter::all(), 10);
     assert_eq!(client.purge(&purge).await.unwrap().instances, 1);
     let error = client.instance(ECHO, "e").record().await.unwrap_err();
     assert!(matches!(error, ClientError::NotFound { .. }));
@@ -335,40 +337,42 @@ async fn instances_are_listed_in_pages_and_by_filter() {
     }
     settle().await;
     let mut seen: Vec<InstanceId> = Vec::new();
-    let mut after = None;
+    let mut next = None;
+    let list = client.instances("order by id");
     loop {
-        let page = client
-            .instances(&InstanceFilter::default(), after.as_ref(), 7)
-            .await
-            .unwrap();
+        let page = list.page(next.as_ref(), 7).await.unwrap();
         assert!(page.instances.len() <= 7);
         seen.extend(page.instances.into_iter().map(|record| record.instance));
-        after = page.next;
-        if after.is_none() {
+        next = page.next;
+        if next.is_none() {
             break;
         }
     }
+    let streamed: Vec<InstanceId> = list
+        .stream()
+        .map(|record| record.unwrap().instance)
+        .collect()
+        .await;
+    assert_eq!(streamed, seen);
     assert_eq!(seen.len(), 30);
     assert!(seen.is_sorted());
-    let count = |filter: InstanceFilter| {
-        let client = client.clone();
-        async move {
-            client
-                .instances(&filter, None, 100)
-                .await
-                .unwrap()
-                .instances
-                .len()
-        }
+    let count = |filter: Filter| {
+        let list = client.instances(filter);
+        async move { list.all().await.unwrap().len() }
     };
-    let named = InstanceFilter::all().name("hold");
-    assert_eq!(count(named).await, 5);
-    let failed = InstanceFilter::all().statuses([StatusKind::Failed]);
-    assert_eq!(count(failed).await, 1);
-    let prefixed = InstanceFilter::all().id_prefix("echo-1");
-    assert_eq!(count(prefixed).await, 10);
-    let old = InstanceFilter::all().updated_before_ms(EPOCH_MS);
-    assert_eq!(count(old).await, 0);
+    assert_eq!(count(Filter::name("hold")).await, 5);
+    assert_eq!(count(Filter::status(StatusKind::Failed)).await, 1);
+    assert_eq!(count(Filter::id_starts_with("echo-1")).await, 10);
+    assert_eq!(count(Filter::changed_before_ms(EPOCH_MS)).await, 0);
+    let text = "name = hold and changed > -1h and status = running";
+    assert_eq!(client.instances(text).all().await.unwrap().len(), 5);
+    let errors: Vec<_> = client.instances("name =").stream().collect().await;
+    let [Err(ClientError::Filter(error))] = errors.as_slice() else {
+        panic!("{errors:?}");
+    };
+    let expected = "a value";
+    let found = String::new();
+    assert_eq!(error.fault(), &FilterFault::Expected { expected, found });
     stop(node).await;
 }
 
@@ -389,12 +393,8 @@ async fn only_ended_instances_are_purged_and_within_their_retention_none() {
     }
     let hold = client.start(HOLD, "hold", &1).await.unwrap();
     settle().await;
-    let older_than = |seconds: u64| {
-        PurgeRequest::new(
-            InstanceFilter::all().updated_before_ms(EPOCH_MS + seconds * 1_000),
-            2,
-        )
-    };
+    let older_than =
+        |seconds: u64| PurgeRequest::new(Filter::changed_before_ms(EPOCH_MS + seconds * 1_000), 2);
     let report = client.purge(&older_than(0)).await.unwrap();
     assert_eq!((report.instances, report.has_more), (0, false));
     let report = client.purge(&older_than(130)).await.unwrap();

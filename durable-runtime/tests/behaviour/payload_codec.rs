@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use durable_core::provider::{InstanceFilter, InstanceStatus, Provider, StatusKind};
+use durable_core::filter::Filter;
+use durable_core::provider::{InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, Limits};
 use durable_runtime::{
     Activity, ActivityContext, Client, ClientError, EventName, Failure, FailureKind, Orchestration,
@@ -353,11 +354,15 @@ async fn a_client_with_another_key_or_none_is_told_so() {
     let page = instance.history(ExecutionId::FIRST, EventId::UNASSIGNED, 10);
     assert_eq!(page.await.unwrap_err(), error);
     // A list shows what it can.
-    let filter = InstanceFilter::default();
-    let listed = theirs.instances(&filter, None, 10).await.unwrap();
+    let filter = Filter::all();
+    let listed = theirs
+        .instances(filter.clone())
+        .page(None, 10)
+        .await
+        .unwrap();
     assert_eq!(listed.instances.len(), 1);
     assert_eq!(listed.instances[0].status.kind(), StatusKind::Completed);
-    let listed = ours.instances(&filter, None, 10).await.unwrap();
+    let listed = ours.instances(filter).page(None, 10).await.unwrap();
     let output = "\"word\"".into();
     assert_eq!(
         listed.instances[0].status,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, PurgeRequest};
+use durable_core::filter::Filter;
+use durable_core::provider::PurgeRequest;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
     RuntimeOptions,
@@ -251,7 +252,7 @@ async fn a_thousand_instances_come_and_go_and_leave_nothing_after_a_purge() {
     settle().await;
     stop(node).await;
     world.assert_done();
-    let purge = PurgeRequest::new(InstanceFilter::default(), 10_000);
+    let purge = PurgeRequest::new(Filter::all(), 10_000);
     assert_eq!(client.purge(&purge).await.unwrap().instances, 1_000);
     let snapshot = world.store.snapshot();
     assert!(snapshot.instances.is_empty() && snapshot.histories.is_empty());

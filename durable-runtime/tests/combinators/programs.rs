@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use durable_core::EventKind;
-use durable_core::provider::{InstanceFilter, InstanceStatus, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::{InstanceStatus, Provider};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{Strategy, any, prop_oneof};
@@ -113,10 +114,10 @@ async fn run(case: &Case) -> BTreeSet<EventKind> {
 }
 
 async fn expect_all_ended(world: &World) {
-    let filter = InstanceFilter::default();
+    let query = InstanceQuery::all().ordered(Order::BY_ID);
     let page = world
         .provider
-        .instances(&filter, None, usize::MAX)
+        .instances(&query, None, usize::MAX)
         .await
         .unwrap();
     for record in page.instances {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, InstanceStatus, Layered, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::{InstanceRecord, InstanceStatus, Layered, Provider};
 use durable_core::{Event, EventId, EventKind, ExecutionId, History, InstanceId};
 use durable_runtime::{
     Client, InstanceHandle, Registry, ReplayRest, Replayer, Runtime, RuntimeOptions,
@@ -115,7 +116,7 @@ impl World {
 
     /// Every history in the store.
     pub(crate) async fn histories(&self) -> Vec<History> {
-        let all = InstanceFilter::default();
+        let all = InstanceQuery::all().ordered(Order::BY_ID);
         let page = self.provider.instances(&all, None, usize::MAX).await;
         let mut histories = Vec::new();
         for record in page.unwrap().instances {

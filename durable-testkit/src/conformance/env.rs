@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use durable_core::filter::{Filter, InstanceQuery, Order, PageToken};
 use durable_core::provider::{
-    Clock, FiredTimers, IdReuse, InboxMessage, InboxSeq, InstanceFilter, InstanceRecord, Message,
-    OpenActivity, OpenTimer, OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport,
-    PurgeRequest, SendOutcome, SessionId, SessionOptions, SourceEvent, StartOutcome, WorkKey,
+    Clock, FiredTimers, IdReuse, InboxMessage, InboxSeq, InstanceRecord, Message, OpenActivity,
+    OpenTimer, OutgoingMessage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest,
+    SendOutcome, SessionId, SessionOptions, SourceEvent, StartOutcome, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, Limits};
 
@@ -17,6 +18,8 @@ use super::store::{ConformanceStore, StoreFactory};
 use super::time::{StoreClock, TestTime};
 use crate::message::{comparable, event_message, start_message};
 
+/// More pages than any list of a check has.
+const MOST_PAGES: usize = 10_000;
 /// Longer than any check takes.
 const LONG_MS: u64 = 24 * 3_600_000;
 
@@ -268,7 +271,7 @@ impl Env {
 
     /// Removes at most so many of all ended instances.
     pub(super) async fn purge(&self, max: usize) -> CheckResult<PurgeReport> {
-        let all = PurgeRequest::new(InstanceFilter::all(), max);
+        let all = PurgeRequest::new(Filter::all(), max);
         Ok(self.provider.purge(&all).await?)
     }
 
@@ -401,35 +404,42 @@ impl Env {
         }
     }
 
-    /// The ids of all instances that a filter means, read in pages.
+    /// The ids of all instances that a filter means, in their order, read in pages.
     pub(super) async fn listed(
         &self,
-        filter: &InstanceFilter,
+        filter: &Filter,
         page_size: usize,
     ) -> CheckResult<Vec<InstanceId>> {
-        let mut ids = Vec::new();
-        let mut after: Option<InstanceId> = None;
-        loop {
-            let page = self
-                .provider
-                .instances(filter, after.as_ref(), page_size)
-                .await?;
-            let goes_on = match page.instances.first() {
-                Some(first) => after.as_ref().is_none_or(|after| first.instance > *after),
-                None => page.next.is_none(),
-            };
+        let by_id = InstanceQuery::new(filter.clone()).ordered(Order::BY_ID);
+        let records = self.found(&by_id, page_size).await?;
+        Ok(records.into_iter().map(|record| record.instance).collect())
+    }
+
+    /// All instances that a query means, read in pages.
+    pub(super) async fn found(
+        &self,
+        query: &InstanceQuery,
+        page_size: usize,
+    ) -> CheckResult<Vec<InstanceRecord>> {
+        let mut records = Vec::new();
+        let mut next: Option<PageToken> = None;
+        for _ in 0..MOST_PAGES {
+            let page = self.provider.instances(query, next.as_ref(), page_size);
+            let page = page.await?;
             ensure(
-                page.instances.len() <= page_size && goes_on,
-                format!("a page of instances after {after:?}"),
-                format!("at most {page_size} after it, and some if there are more"),
+                page.instances.len() <= page_size,
+                format!("a page of `{query}`"),
+                format!("at most {page_size} instances"),
                 &page,
             )?;
-            ids.extend(page.instances.into_iter().map(|record| record.instance));
-            match page.next {
-                Some(next) => after = Some(next),
-                None => return Ok(ids),
+            records.extend(page.instances);
+            next = page.next;
+            if next.is_none() {
+                return Ok(records);
             }
         }
+        let what = format!("the pages of `{query}`");
+        Err(CheckFailure::new(what, "an end", "ever more pages"))
     }
 
     /// Waits for something that must come; the time is only the bound.

@@ -16,8 +16,9 @@ mod starts_finish;
 
 use std::fmt;
 
-use durable_core::InstanceId;
-use durable_core::provider::PurgeRequest;
+use durable_core::filter::{Field, Node};
+use durable_core::provider::{InstanceRecord, PurgeRequest};
+use durable_core::{ExecutionId, InstanceId};
 
 use crate::memory::{MemoryProvider, Snapshot};
 use crate::sim::{Expectations, Observed, Workload};
@@ -143,8 +144,12 @@ impl fmt::Display for InvariantViolation {
 
 /// Whether a purge has removed this instance just now.
 fn is_purged(purge: &PurgeRequest, instance: &InstanceId, store: &Snapshot) -> bool {
-    let prefix = purge.filter.id_prefix.as_deref();
-    let is_meant = prefix.is_none_or(|prefix| instance.starts_with(prefix));
+    // Of what is gone only the id is known.
+    let gone = InstanceRecord::pending(instance.clone(), ExecutionId::FIRST, "".into(), 0);
+    let is_meant = purge.filter.conjuncts().iter().all(|part| {
+        let is_about_ids = matches!(part.node(), Node::Test(Field::Id, _));
+        !is_about_ids || part.matches(&gone)
+    });
     is_meant && !store.instances.contains_key(instance)
 }
 

@@ -55,6 +55,7 @@ impl MemoryState {
             .instances
             .entry(id.clone())
             .or_insert_with(|| StoredInstance::new(record.clone()));
+        record.created_at_ms = instance.record.created_at_ms;
         instance.record = record;
         instance.is_to_end = false;
         instance

@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use durable_core::filter::{InstanceQuery, PageToken};
 use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode,
-    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime,
-    SystemClock, TurnCommit, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Message, OpenWorkPage,
+    OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest, PurgeReport,
+    PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode, SessionId, SessionOptions,
+    SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime, SystemClock, TurnCommit,
+    WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -317,11 +317,11 @@ impl Provider for MemoryProvider {
 
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        Ok(self.look(|state| state.instances(filter, after, max)))
+        self.look(|state| state.instances(query, page, max))
     }
 
     async fn executions(
@@ -368,10 +368,12 @@ impl Provider for MemoryProvider {
     }
 
     async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
+        purge.filter.check()?;
         Ok(self.step(|state| state.purge(purge)))
     }
 
     async fn prune(&self, prune: &PruneRequest) -> Result<PruneReport, ProviderError> {
+        prune.filter.check()?;
         Ok(self.step(|state| state.prune(prune)))
     }
 

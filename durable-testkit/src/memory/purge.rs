@@ -7,14 +7,15 @@ use super::state::MemoryState;
 
 impl MemoryState {
     pub(super) fn purge(&mut self, purge: &PurgeRequest) -> PurgeReport {
-        let ended: Vec<InstanceId> = self
+        let mut ended: Vec<(u64, InstanceId)> = self
             .instances
             .iter()
             .filter(|(_, instance)| instance.is_ended() && purge.filter.matches(&instance.record))
-            .map(|(id, _)| id.clone())
+            .map(|(id, instance)| (instance.record.updated_at_ms, id.clone()))
             .collect();
+        ended.sort_unstable();
         let removed = ended.len().min(purge.max);
-        for id in &ended[..removed] {
+        for (_, id) in &ended[..removed] {
             self.remove_instance(id);
         }
         let mut report = PurgeReport::default();

@@ -2,9 +2,10 @@
 
 use std::ops::Bound;
 
+use durable_core::filter::{InstanceQuery, Order, OrderBy, PagePosition, PageToken};
 use durable_core::provider::{
-    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstanceFilter, InstancePage,
-    InstanceRecord, OpenTimer, OpenWorkPage, PoisonedPage, PoisonedWork, SourceEvent, WorkKey,
+    ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstancePage, InstanceRecord, OpenTimer,
+    OpenWorkPage, PoisonedPage, PoisonedWork, ProviderError, SourceEvent, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
@@ -17,25 +18,37 @@ impl MemoryState {
             .map(|instance| instance.record.clone())
     }
 
+    /// Looks at a bounded number of instances, as other stores do, so that what is tested
+    /// with this one knows pages that are not full.
     pub(super) fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
-    ) -> InstancePage {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut matching = self
-            .instances
-            .range::<InstanceId, _>((from, Bound::Unbounded))
-            .map(|(_, instance)| &instance.record)
-            .filter(|record| filter.matches(record));
-        let instances: Vec<InstanceRecord> = matching.by_ref().take(max).cloned().collect();
-        let last = instances.last().map(|record| &record.instance).or(after);
-        let next = last.cloned().filter(|_| matching.next().is_some());
+    ) -> Result<InstancePage, ProviderError> {
+        query.check()?;
+        let after = page.map(|page| page.position_in(query)).transpose()?;
+        let all = self.instances.values().map(|instance| &instance.record);
+        let mut records: Vec<&InstanceRecord> = all
+            .filter(|record| after.is_none_or(|after| is_after(query.order, record, after)))
+            .collect();
+        records.sort_by(|one, other| query.order.compare(one, other));
         let mut page = InstancePage::default();
-        page.instances = instances;
-        page.next = next;
-        page
+        let mut last: Option<&InstanceRecord> = None;
+        for (number, record) in records.into_iter().enumerate() {
+            let is_meant = query.filter.matches(record);
+            let is_full = page.instances.len() >= max.max(1);
+            if number >= MOST_LOOKED_AT || (is_full && is_meant) {
+                let position = last.map(|last| position_of(query.order, last));
+                page.next = position.map(|position| PageToken::after(query, position));
+                break;
+            }
+            if is_meant {
+                page.instances.push(record.clone());
+            }
+            last = Some(record);
+        }
+        Ok(page)
     }
 
     pub(super) fn executions(&self, id: &InstanceId) -> Vec<ExecutionRecord> {
@@ -107,4 +120,26 @@ impl MemoryState {
         page.has_more = later.next().is_some();
         page
     }
+}
+
+/// How many instances are looked at for a page.
+const MOST_LOOKED_AT: usize = 500;
+
+/// The time by which a record is ordered.
+const fn time_of(order: Order, record: &InstanceRecord) -> u64 {
+    match order.by {
+        OrderBy::Created => record.created_at_ms,
+        OrderBy::Changed => record.updated_at_ms,
+        OrderBy::Id => 0,
+    }
+}
+
+fn position_of(order: Order, record: &InstanceRecord) -> PagePosition {
+    PagePosition::of_instance(time_of(order, record), &record.instance)
+}
+
+fn is_after(order: Order, record: &InstanceRecord, position: &PagePosition) -> bool {
+    let here = (time_of(order, record), record.instance.as_str());
+    let there = (position.time_ms, position.instance.as_str());
+    order.direction.apply(here.cmp(&there)).is_gt()
 }

@@ -31,6 +31,7 @@ pub(super) enum ComparedAnswer {
     },
     Purged(PurgeReport),
     Pruned(PruneReport),
+    Listed(Vec<InstanceId>),
     Refused(Refusal),
 }
 

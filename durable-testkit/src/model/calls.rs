@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use durable_core::filter::{Filter, InstanceQuery, OrderBy, PageToken};
 use durable_core::provider::{
-    CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease,
-    OutgoingMessage, Provider, ProviderError, PruneRequest, PurgeRequest, ReadyInstance, Release,
-    ServedCode, SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, Lease, OutgoingMessage, Provider,
+    ProviderError, PruneRequest, PurgeRequest, ReadyInstance, Release, ServedCode, SessionId,
+    SessionOptions, TurnCommit, WorkResult, WorkSettlement,
 };
 use durable_core::{Failure, FailureKind, InstanceId, Name};
 
@@ -330,10 +331,16 @@ impl Play<'_> {
         self.on_both(resume).await
     }
 
-    pub(super) async fn purge(&self, max: usize) -> Pair<ComparedAnswer> {
-        let all = PurgeRequest::new(InstanceFilter::all(), max);
+    /// Which of several go first is the store's own choice, if they changed at one time.
+    pub(super) async fn purge(
+        &self,
+        only: Option<ScriptInstance>,
+        max: usize,
+    ) -> Pair<ComparedAnswer> {
+        let filter = only.map_or_else(Filter::all, |only| Filter::id_starts_with(only.to_string()));
+        let request = PurgeRequest::new(filter, max);
         let purge = async |side: &dyn Provider| {
-            ComparedAnswer::of(side.purge(&all).await, ComparedAnswer::Purged)
+            ComparedAnswer::of(side.purge(&request).await, ComparedAnswer::Purged)
         };
         self.on_both(purge).await
     }
@@ -343,7 +350,7 @@ impl Play<'_> {
         instance: ScriptInstance,
         prune: ScriptPrune,
     ) -> Pair<ComparedAnswer> {
-        let only = InstanceFilter::all().id_prefix(instance.to_string());
+        let only = Filter::id_starts_with(instance.to_string());
         let mut request =
             PruneRequest::new(only, usize::from(prune.max)).keep(usize::from(prune.keep));
         let older_than_ms = prune.older_than_ms.map(u64::from);
@@ -352,6 +359,16 @@ impl Play<'_> {
             ComparedAnswer::of(side.prune(&request).await, ComparedAnswer::Pruned)
         };
         self.on_both(prune).await
+    }
+
+    /// Lists what a query means, in pages. Among instances of one time the order is the store's
+    /// own.
+    pub(super) async fn list(&self, text: &str, page_size: usize) -> Pair<ComparedAnswer> {
+        let list = async |side: &dyn Provider| {
+            let listed = list_all(side, text, page_size).await;
+            ComparedAnswer::of(listed, ComparedAnswer::Listed)
+        };
+        self.on_both(list).await
     }
 
     /// Makes the same call on both sides.
@@ -427,4 +444,29 @@ fn code_of(node: ScriptNode) -> Option<ServedCode> {
         ),
         _ => None,
     }
+}
+
+async fn list_all(
+    side: &dyn Provider,
+    text: &str,
+    page_size: usize,
+) -> Result<Vec<InstanceId>, ProviderError> {
+    let query = InstanceQuery::parse(text, side.now_ms()).map_err(|error| {
+        let reason = error.to_string();
+        ProviderError::Unusable { reason }
+    })?;
+    let mut listed = Vec::new();
+    let mut next: Option<PageToken> = None;
+    loop {
+        let page = side.instances(&query, next.as_ref(), page_size).await?;
+        listed.extend(page.instances.into_iter().map(|record| record.instance));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    if query.order.by != OrderBy::Id {
+        listed.sort_unstable();
+    }
+    Ok(listed)
 }

@@ -69,8 +69,9 @@ impl<'a> Play<'a> {
             ScriptCall::FireTimers(max) => self.fire_timers(usize::from(*max)).await,
             ScriptCall::Suspend(instance) => self.suspend(*instance).await,
             ScriptCall::Resume(instance) => self.resume(*instance).await,
-            ScriptCall::Purge(max) => self.purge(usize::from(*max)).await,
+            ScriptCall::Purge(only, max) => self.purge(*only, usize::from(*max)).await,
             ScriptCall::Prune(instance, prune) => self.prune(*instance, *prune).await,
+            ScriptCall::List(text, page_size) => self.list(text, usize::from(*page_size)).await,
         }
     }
 

@@ -66,8 +66,11 @@ pub(super) enum ScriptCall {
     FireTimers(u8),
     Suspend(ScriptInstance),
     Resume(ScriptInstance),
-    Purge(u8),
+    /// Of one instance at most so many, or of all.
+    Purge(Option<ScriptInstance>, u8),
     Prune(ScriptInstance, ScriptPrune),
+    /// A query, and the size of pages.
+    List(String, u8),
 }
 
 /// What is said of an instance that is given back.
@@ -330,7 +333,9 @@ impl fmt::Display for ScriptCall {
             Self::FireTimers(max) => write!(f, "fire_timers({max})"),
             Self::Suspend(instance) => write!(f, "suspend({instance})"),
             Self::Resume(instance) => write!(f, "resume({instance})"),
-            Self::Purge(max) => write!(f, "purge({max})"),
+            Self::Purge(Some(only), max) => write!(f, "purge({only}: {max})"),
+            Self::Purge(None, max) => write!(f, "purge({max})"),
+            Self::List(text, page_size) => write!(f, "list({text}; pages of {page_size})"),
             Self::Prune(instance, prune) => write!(f, "prune({instance}: {prune})"),
         }
     }

@@ -46,7 +46,9 @@ fn op() -> impl Strategy<Value = ScriptCall> {
         3 => (0..4_u8).prop_map(ScriptCall::FireTimers),
         1 => instance().prop_map(ScriptCall::Suspend),
         2 => instance().prop_map(ScriptCall::Resume),
-        1 => (0..3_u8).prop_map(ScriptCall::Purge),
+        1 => (instance(), 0..3_u8).prop_map(|(id, max)| ScriptCall::Purge(Some(id), max)),
+        1 => Just(ScriptCall::Purge(None, u8::MAX)),
+        6 => (query(3), 1..4_u8).prop_map(|(text, page_size)| ScriptCall::List(text, page_size)),
         1 => (instance(), prune()).prop_map(|(id, prune)| ScriptCall::Prune(id, prune)),
     ]
 }
@@ -74,6 +76,68 @@ fn queue() -> impl Strategy<Value = ScriptQueue> {
 fn activity() -> impl Strategy<Value = ScriptActivity> {
     let timeout = option::weighted(0.3, proptest::sample::select(vec![50, 500, 5_000]));
     (queue(), timeout).prop_map(|(queue, timeout_ms)| ScriptActivity { queue, timeout_ms })
+}
+
+/// Tests of what scripts can make of an instance.
+const TERMS: &[&str] = &[
+    "true",
+    "false",
+    "id = a",
+    "id in (a, c)",
+    "id > a",
+    "id between b and zz",
+    "id starts with b",
+    "name = fulfil",
+    "name in (fulfil, other)",
+    "name < g",
+    "version = \"1.0.0\"",
+    "has version",
+    "has parent",
+    "parent = a",
+    "status = pending",
+    "status = running",
+    "status = suspended",
+    "status = completed",
+    "status in (failed, terminated)",
+    "status != running",
+    "created > -1d",
+    "created > +1d",
+    "changed < +1d",
+    "changed between -1d and +1d",
+    "changed <= -1d",
+    "customer = c-17",
+    "customer = 1",
+    "customer != c-17",
+    "customer > c",
+    "customer starts with c-",
+    "changed-at > -1d",
+    "count-2 >= 0",
+    "count-2 between 0 and 3",
+    "count-3 in (1, 4, x, true)",
+    "has customer",
+    "has count-3",
+    "has nothing",
+];
+
+/// A query of so many levels.
+fn query(levels: u32) -> impl Strategy<Value = String> {
+    let term = proptest::sample::select(TERMS).prop_map(String::from);
+    let filter = term.prop_recursive(levels, 8, 3, |part| {
+        let joint = proptest::sample::select(vec![" and ", " or "]);
+        let joined = (collection::vec(part.clone(), 2..4), joint)
+            .prop_map(|(parts, joint)| format!("({})", parts.join(joint)));
+        prop_oneof![3 => joined, 1 => part.prop_map(|part| format!("not ({part})"))]
+    });
+    let orders = vec![
+        "",
+        "order by created",
+        "order by changed",
+        "order by changed desc",
+        "order by id",
+        "order by id desc",
+    ];
+    (filter, proptest::sample::select(orders))
+        .prop_map(|(filter, order)| format!("{filter} {order}"))
 }
 
 fn prune() -> impl Strategy<Value = ScriptPrune> {

@@ -1,8 +1,9 @@
 //! Everything that can be read from a provider, to be compared after every call.
 
+use durable_core::filter::{InstanceQuery, Order};
 use durable_core::provider::{
-    ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, OpenActivity, OpenTimer,
-    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, WorkState,
+    ExecutionRecord, InboxSeq, InstanceRecord, Message, OpenActivity, OpenTimer, PoisonedWork,
+    Provider, ProviderError, SessionId, SessionOptions, WorkState,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -41,7 +42,7 @@ impl VisibleState {
     ) -> Result<Self, ProviderError> {
         // What late sessions held is free from now on, in every store.
         let _ = provider.fire_timers(0).await?;
-        let all = InstanceFilter::all();
+        let all = InstanceQuery::all().ordered(Order::BY_ID);
         let page = provider.instances(&all, None, 1_000).await?;
         let listed = page.instances.into_iter().map(|record| record.instance);
         let mut instances = Vec::new();

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use durable_core::provider::{InstanceFilter, InstanceRecord, Provider, ProviderError, StatusKind};
+use durable_core::filter::{Filter, InstanceQuery, Order, PageToken};
+use durable_core::provider::{InstanceRecord, Provider, ProviderError, StatusKind};
 use durable_core::{ExecutionId, History, InstanceId};
 use durable_runtime::{Registry, Replayer, RuntimeOptions};
 
@@ -46,7 +47,7 @@ pub struct ReplayTester {
     registry: Registry,
     replayer: Replayer,
     given: Vec<Given>,
-    filter: InstanceFilter,
+    filter: Filter,
 }
 
 #[derive(Debug, Clone)]
@@ -63,7 +64,7 @@ impl ReplayTester {
             replayer: Replayer::new(registry.clone()),
             registry,
             given: Vec::new(),
-            filter: InstanceFilter::all().statuses([
+            filter: Filter::status_in([
                 StatusKind::Pending,
                 StatusKind::Running,
                 StatusKind::Suspended,
@@ -98,7 +99,7 @@ impl ReplayTester {
 
     /// Which instances of a store are replayed; those that have not ended, unless
     /// it is set.
-    pub fn filter(mut self, filter: InstanceFilter) -> Self {
+    pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = filter;
         self
     }
@@ -127,18 +128,17 @@ impl ReplayTester {
     /// The error of the store, if its instances could not be listed.
     pub async fn run_store(&self, provider: &dyn Provider) -> Result<ReplayReport, ProviderError> {
         let mut replays = Vec::new();
-        let mut after: Option<InstanceId> = None;
+        let query = InstanceQuery::new(self.filter.clone()).ordered(Order::BY_ID);
+        let mut next: Option<PageToken> = None;
         loop {
-            let page = provider
-                .instances(&self.filter, after.as_ref(), PAGE)
-                .await?;
+            let page = provider.instances(&query, next.as_ref(), PAGE).await?;
             for record in page.instances {
                 replays.push(self.run_instance(provider, &record).await);
             }
-            after = match page.next {
-                Some(next) => Some(next),
-                None => return Ok(ReplayReport { replays }),
-            };
+            next = page.next;
+            if next.is_none() {
+                return Ok(ReplayReport { replays });
+            }
         }
     }
 

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use durable_core::filter::{InstanceQuery, PageToken};
 use durable_core::provider::{
     CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
-    Message, MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
+    HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Lease, Message,
+    MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
     PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome,
     SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
     WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
@@ -57,9 +58,10 @@ describe! {
     OutgoingMessage: |sent| format!("{} to {}", sent.message.describe(), sent.target);
     IdReuse: |reuse| format!("{reuse:?}");
     Failure: |failure| failure.to_string();
-    InstanceFilter: |filter| format!("{filter:?}");
-    PurgeRequest: |purge| format!("{purge:?}");
-    PruneRequest: |prune| format!("{prune:?}");
+    InstanceQuery: |query| query.to_string();
+    PageToken: |page| format!("the page {page}");
+    PurgeRequest: |purge| format!("`{}`, max {}", purge.filter, purge.max);
+    PruneRequest: |prune| format!("`{}`, {prune:?}", prune.filter);
 
     // What is answered.
     (): |_done| String::from("done");

@@ -1,30 +1,48 @@
 //! Faults of reading, and of keeping what was acknowledged.
 
-use durable_core::provider::{
-    HistoryPage, InstanceFilter, InstancePage, OutgoingMessage, Provider, ProviderError,
-    ReadyInstances, SendOutcome, SessionId,
+use std::collections::HashMap;
+
+use durable_core::filter::{
+    Field, Filter, InstanceQuery, Node, Order, OrderBy, PagePosition, PageToken, Test,
 };
-use durable_core::{EventId, ExecutionId, InstanceId};
+use durable_core::provider::{
+    HistoryPage, InstancePage, InstanceRecord, OutgoingMessage, Provider, ProviderError,
+    PurgeReport, PurgeRequest, ReadyInstances, SendOutcome, SessionId, StatusKind,
+};
+use durable_core::{AttributeValue, Attributes, EventId, ExecutionId, InstanceId};
 use durable_testkit::MemoryProvider;
 
 use super::{fault, locked};
+
+/// Everything that is meant, in one page.
+async fn all_of(
+    store: &MemoryProvider,
+    query: &InstanceQuery,
+) -> Result<Vec<InstanceRecord>, ProviderError> {
+    Ok(store.instances(query, None, 10_000).await?.instances)
+}
+
+/// A page that is the last one.
+fn last_page(instances: Vec<InstanceRecord>) -> InstancePage {
+    let mut page = InstancePage::default();
+    page.instances = instances;
+    page
+}
 
 fault! {
     /// Leaves out the first instance of each page but the first.
     PagesSkip {}
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        let mut page = self.store.instances(filter, after, max + 1).await?;
-        if after.is_some() && page.instances.len() > 1 {
+        let is_first = page.is_none();
+        let mut page = self.store.instances(query, page, max).await?;
+        if !is_first && page.instances.len() > 1 {
             page.instances.remove(0);
         }
-        page.instances.truncate(max);
-        let last = page.instances.last().map(|record| record.instance.clone());
-        page.next = page.next.and(last);
         Ok(page)
     }
 }
@@ -45,28 +63,51 @@ fault! {
 }
 
 fault! {
-    /// Lets the next page begin at a count, not after an id.
+    /// Lets the next page begin at a count, not after an instance.
     PagesByOffset { offset: usize }
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        let all = self.store.instances(filter, None, 10_000).await?.instances;
+        let all = all_of(&self.store, query).await?;
         let mut offset = locked(&self.offset);
-        if after.is_none() {
+        if page.is_none() {
             *offset = 0;
         }
         let rest: Vec<_> = all.into_iter().skip(*offset).collect();
         *offset += max;
-        let instances: Vec<_> = rest.iter().take(max).cloned().collect();
-        let last = instances.last().map(|record| record.instance.clone());
-        let next = last.filter(|_| rest.len() > max);
-        let mut page = InstancePage::default();
-        (page.instances, page.next) = (instances, next);
+        let position = PagePosition::default();
+        let next = (rest.len() > max).then(|| PageToken::after(query, position));
+        let mut page = last_page(rest.into_iter().take(max).collect());
+        page.next = next;
         Ok(page)
     }
+}
+
+/// Changes the tests of a filter.
+fn changed(filter: &Filter, change: &dyn Fn(&Field, &Test) -> Filter) -> Filter {
+    let each = |parts: &[Filter]| -> Vec<Filter> {
+        parts.iter().map(|part| changed(part, change)).collect()
+    };
+    match filter.node() {
+        Node::Test(field, test) => change(field, test),
+        Node::Not(part) => !changed(part, change),
+        Node::And(parts) => each(parts).into_iter().fold(Filter::all(), Filter::and),
+        Node::Or(parts) => each(parts).into_iter().fold(Filter::nothing(), Filter::or),
+        _ => filter.clone(),
+    }
+}
+
+/// The instances that another filter means.
+async fn listed_by(
+    store: &MemoryProvider,
+    query: &InstanceQuery,
+    change: &(dyn Fn(&Field, &Test) -> Filter + Sync),
+) -> Result<InstancePage, ProviderError> {
+    let other = InstanceQuery::new(changed(&query.filter, change)).ordered(query.order);
+    Ok(last_page(all_of(store, &other).await?))
 }
 
 fault! {
@@ -74,16 +115,186 @@ fault! {
     PrefixIsPattern {}
     async fn instances(
         &self,
-        filter: &InstanceFilter,
-        after: Option<&InstanceId>,
+        query: &InstanceQuery,
+        _: Option<&PageToken>,
+        _: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        listed_by(&self.store, query, &|field, test| match test {
+            Test::StartsWith(prefix) => {
+                let literal = prefix.split(['%', '_', '*']).next().unwrap_or_default();
+                field.clone().starts_with(literal)
+            }
+            _ => Filter::test(field.clone(), test.clone()),
+        })
+        .await
+    }
+}
+
+fault! {
+    /// Compares values of different types as texts.
+    ValuesHaveNoType {}
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        _: Option<&PageToken>,
+        _: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        listed_by(&self.store, query, &|field, test| {
+            let plain = Filter::test(field.clone(), test.clone());
+            match (field, test) {
+                (Field::Attribute(_), Test::In(values)) => {
+                    let texts = values.iter().filter_map(|value| match value {
+                        AttributeValue::Integer(number) => Some(number.to_string()),
+                        _ => None,
+                    });
+                    let numbers = values.iter().filter_map(|value| match value {
+                        AttributeValue::Text(text) => text.parse::<i64>().ok(),
+                        _ => None,
+                    });
+                    plain
+                        .or(field.clone().is_in(texts))
+                        .or(field.clone().is_in(numbers))
+                }
+                (Field::Attribute(_), Test::Exists) => field.clone().starts_with(""),
+                _ => plain,
+            }
+        })
+        .await
+    }
+}
+
+fault! {
+    /// What lacks a field passes no test, also if the test is negated.
+    UnknownIsNeither {}
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        _: Option<&PageToken>,
+        _: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        fn strict(filter: &Filter) -> Filter {
+            match filter.node() {
+                Node::Not(part) => match part.node() {
+                    Node::Test(field, _) => filter.clone().and(field.clone().exists()),
+                    _ => filter.clone(),
+                },
+                Node::And(parts) => parts.iter().map(strict).fold(Filter::all(), Filter::and),
+                Node::Or(parts) => parts.iter().map(strict).fold(Filter::nothing(), Filter::or),
+                _ => filter.clone(),
+            }
+        }
+        let other = InstanceQuery::new(strict(&query.filter)).ordered(query.order);
+        Ok(last_page(all_of(&self.store, &other).await?))
+    }
+}
+
+fault! {
+    /// Lists by creation what is to be listed by the last change.
+    ChangeIsCreation {}
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        _: Option<&PageToken>,
+        _: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        let mut order = query.order;
+        if order.by == OrderBy::Changed {
+            order.by = OrderBy::Created;
+        }
+        let other = query.clone().ordered(order);
+        Ok(last_page(all_of(&self.store, &other).await?))
+    }
+}
+
+fault! {
+    /// Finds instances by the attributes that they were first seen with.
+    FindsFirstAttributes { seen: HashMap<InstanceId, Attributes> }
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        _: Option<&PageToken>,
+        _: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        let all = InstanceQuery::all().ordered(query.order);
+        let all = all_of(&self.store, &all).await?;
+        let mut seen = locked(&self.seen);
+        let is_meant = |record: &InstanceRecord| {
+            let mut record = record.clone();
+            let first = seen.entry(record.instance.clone());
+            record.attributes = first.or_insert(record.attributes).clone();
+            query.filter.matches(&record)
+        };
+        Ok(last_page(all.into_iter().filter(is_meant).collect()))
+    }
+}
+
+fault! {
+    /// Takes the latest start for the creation.
+    StartIsCreation {}
+    async fn instance(
+        &self,
+        instance: &InstanceId,
+    ) -> Result<Option<InstanceRecord>, ProviderError> {
+        let record = self.store.instance(instance).await?;
+        Ok(record.map(|mut record| {
+            if record.status.kind() == StatusKind::Pending {
+                record.created_at_ms = record.updated_at_ms;
+            }
+            record
+        }))
+    }
+}
+
+fault! {
+    /// Goes on with any page.
+    TakesAnyPage {}
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
         max: usize,
     ) -> Result<InstancePage, ProviderError> {
-        let mut filter = filter.clone();
-        if let Some(prefix) = &mut filter.id_prefix {
-            let literal = prefix.split(['%', '_', '*']).next().unwrap_or_default();
-            *prefix = literal.into();
+        let page = match page {
+            Some(page) => {
+                let position = page.position_in(page.query())?;
+                Some(PageToken::after(query, position.clone()))
+            }
+            None => None,
+        };
+        self.store.instances(query, page.as_ref(), max).await
+    }
+}
+
+fault! {
+    /// Takes a filter that it does not understand for all.
+    UncheckedIsAll {}
+    async fn instances(
+        &self,
+        query: &InstanceQuery,
+        page: Option<&PageToken>,
+        max: usize,
+    ) -> Result<InstancePage, ProviderError> {
+        match query.check() {
+            Ok(()) => self.store.instances(query, page, max).await,
+            Err(_) => self.store.instances(&InstanceQuery::all(), None, max).await,
         }
-        self.store.instances(&filter, after, max).await
+    }
+}
+
+fault! {
+    /// Removes what changed last.
+    PurgesTheNewest {}
+    async fn purge(&self, purge: &PurgeRequest) -> Result<PurgeReport, ProviderError> {
+        let ended = purge.filter.clone().and(Filter::ended());
+        let query = InstanceQuery::new(ended).ordered(Order::LATEST_CHANGE_FIRST);
+        let ended = all_of(&self.store, &query).await?;
+        let mut report = PurgeReport::default();
+        report.has_more = ended.len() > purge.max;
+        for record in ended.iter().take(purge.max) {
+            let only = PurgeRequest::new(Field::Id.is(record.instance.as_str()), 1);
+            report.instances += self.store.purge(&only).await?.instances;
+        }
+        Ok(report)
     }
 }
 

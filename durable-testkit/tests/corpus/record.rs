@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use durable_core::provider::{InstanceFilter, Provider};
+use durable_core::filter::{InstanceQuery, Order};
+use durable_core::provider::Provider;
 use durable_core::{Failure, History};
 use durable_runtime::{Client, InstanceHandle, Registry, Runtime, RuntimeOptions};
 use durable_testkit::{MemoryProvider, TokioClock, export_histories};
@@ -283,8 +284,8 @@ pub(crate) fn record_with(registry: Registry, recording: &Recording) -> Vec<Hist
             .unwrap();
         (recording.story)(node.client()).await;
         node.shutdown(Duration::from_secs(1)).await;
-        let filter = InstanceFilter::default();
-        let page = store.instances(&filter, None, usize::MAX).await.unwrap();
+        let query = InstanceQuery::all().ordered(Order::BY_ID);
+        let page = store.instances(&query, None, usize::MAX).await.unwrap();
         let mut histories = Vec::new();
         for record in page.instances {
             histories.extend(export_histories(&*store, &record.instance).await.unwrap());

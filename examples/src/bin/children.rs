@@ -2,7 +2,6 @@
 //! of its own, with its own history, wherever it runs.
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use durable_core::provider::InstanceFilter;
 use durable_examples::{ExampleNode, ExampleResult};
 use durable_runtime::{
     Activity, ActivityContext, Failure, Orchestration, OrchestrationContext, Registry,
@@ -60,9 +59,7 @@ async fn main() -> ExampleResult {
     let client = example.node.client();
     let root = client.start(FOLDER, "root", &sample()).await?;
     println!("{} bytes", root.wait().await?);
-    let all = client
-        .instances(&InstanceFilter::default(), None, 100)
-        .await?;
+    let all = client.instances("order by id").page(None, 100).await?;
     for record in all.instances {
         let parent = record.parent.map(|parent| parent.instance.to_string());
         let parent = parent.unwrap_or_else(|| "no parent".into());

@@ -4,9 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use durable_core::filter::Filter;
 use durable_core::provider::{
-    ClaimedWork, InboxMessage, InstanceFilter, MessageBody, ReadyInstance, StatusKind, TurnCommit,
-    WorkKey, WorkResult,
+    ClaimedWork, InboxMessage, MessageBody, ReadyInstance, StatusKind, TurnCommit, WorkKey,
+    WorkResult,
 };
 use durable_core::{ExecutionId, HistoryEntry, InstanceId};
 
@@ -232,7 +233,7 @@ impl Scenario<'_> {
 /// Reads everything back, as a new node finds it.
 async fn audit(env: &Env, expected: &Facts) -> CheckResult<Facts> {
     let mut facts = Facts::default();
-    for id in env.listed(&InstanceFilter::default(), 10).await? {
+    for id in env.listed(&Filter::all(), 10).await? {
         let record = env.record(&id).await?;
         let found = InstanceFacts {
             status: record.status.kind(),

@@ -1,9 +1,9 @@
 //! The rules of an instance's life: its record, delays, suspension, its end and
 //! its removal.
 
+use durable_core::filter::Filter;
 use durable_core::provider::{
-    CommitOutcome, InstanceFilter, InstanceStatus, PurgeRequest, Release, SendOutcome, StatusKind,
-    WorkResult,
+    CommitOutcome, InstanceStatus, PurgeRequest, Release, SendOutcome, StatusKind, WorkResult,
 };
 use durable_core::{EventId, ExecutionId, Failure, FailureKind, InstanceId};
 
@@ -343,7 +343,7 @@ async fn a_purge_removes_ended_instances_only(env: Env) -> CheckResult {
     let report = env.purge(10).await?;
     let found = (report.instances, report.has_more);
     ensure_eq("purged, and whether there is more", found, (1, false))?;
-    let left = env.listed(&InstanceFilter::default(), 10).await?;
+    let left = env.listed(&Filter::all(), 10).await?;
     let expected = ["pending", "running", "suspended"].map(InstanceId::from);
     ensure_eq("what is left", left, expected.to_vec())
 }
@@ -410,9 +410,9 @@ async fn a_purge_removes_what_its_filter_means(env: Env) -> CheckResult {
     for id in ["old-1", "old-2", "new-1"] {
         node.begin(id, |turn| turn.completed("1")).await?;
     }
-    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix("old"), 10);
+    let purge = PurgeRequest::new(Filter::id_starts_with("old"), 10);
     let report = env.provider().purge(&purge).await?;
     ensure_eq("purged instances", report.instances, 2)?;
-    let left = env.listed(&InstanceFilter::default(), 10).await?;
+    let left = env.listed(&Filter::all(), 10).await?;
     ensure_eq("what is left", left, vec!["new-1".into()])
 }

@@ -15,6 +15,7 @@ mod open_work;
 mod ownership;
 mod paging;
 mod pruning;
+mod searching;
 mod sessions;
 mod starting;
 mod time;
@@ -50,6 +51,7 @@ pub(super) const ALL: &[&[Check]] = &[
     finding::CHECKS,
     watching::CHECKS,
     paging::CHECKS,
+    searching::CHECKS,
     code::CHECKS,
     time::CHECKS,
     starting::CHECKS,

@@ -1,6 +1,7 @@
 //! Promise 10: reads can page, and what is there all the time is read once.
 
-use durable_core::provider::{InboxMessage, InboxSeq, InstanceFilter, StatusKind};
+use durable_core::filter::{Filter, InstanceQuery, Order, PageToken};
+use durable_core::provider::{InboxMessage, InboxSeq, StatusKind};
 use durable_core::{EventId, Failure, InstanceId};
 
 use super::super::check::{Check, check};
@@ -19,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     check!(Paging, instances_can_be_chosen_by_status),
     check!(Paging, instances_can_be_chosen_by_prefix),
     check!(Paging, instances_can_be_chosen_by_their_last_change),
-    check!(Paging, pages_of_chosen_instances_are_full),
+    check!(Paging, pages_of_chosen_instances_have_them_all),
     check!(Paging, a_list_that_changes_has_what_stays_once),
     check!(Paging, unknown_instances_are_none),
 ];
@@ -129,7 +130,7 @@ async fn instances_are_listed_by_id_in_pages(env: Env) -> CheckResult {
     }
     ids.sort_unstable();
     let expected: Vec<InstanceId> = ids.into_iter().map(InstanceId::from).collect();
-    let all = InstanceFilter::default();
+    let all = Filter::all();
     for page_size in [1, 2, 7, expected.len(), 1_000] {
         let listed = env.listed(&all, page_size).await?;
         let what = format!("the instances in pages of {page_size}");
@@ -150,7 +151,7 @@ async fn instances_can_be_chosen_by_name(env: Env) -> CheckResult {
         ("FULFIL", vec![]),
         ("fulfi", vec![]),
     ] {
-        let filter = InstanceFilter::all().name(name);
+        let filter = Filter::name(name);
         let listed = env.listed(&filter, 10).await?;
         ensure_eq(format!("instances of {name}"), listed, ids(&expected))?;
     }
@@ -181,7 +182,7 @@ async fn instances_can_be_chosen_by_status(env: Env) -> CheckResult {
         ),
     ] {
         let what = format!("instances that are {statuses:?}");
-        let filter = InstanceFilter::all().statuses(statuses);
+        let filter = Filter::status_in(statuses);
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
     Ok(())
@@ -195,7 +196,7 @@ async fn instances_can_be_chosen_by_prefix(env: Env) -> CheckResult {
         let mut expected: Vec<&str> = AWKWARD_NAMES.to_vec();
         expected.retain(|id| id.starts_with(prefix));
         expected.sort_unstable();
-        let filter = InstanceFilter::all().id_prefix(prefix);
+        let filter = Filter::id_starts_with(prefix);
         let what = format!("instances that begin with {prefix:?}");
         ensure_eq(what, env.listed(&filter, 5).await?, ids(&expected))?;
     }
@@ -215,14 +216,14 @@ async fn instances_can_be_chosen_by_their_last_change(env: Env) -> CheckResult {
         (times[2], vec!["a", "b"]),
         (times[2] + 1, vec!["a", "b", "c"]),
     ] {
-        let filter = InstanceFilter::all().updated_before_ms(before_ms);
+        let filter = Filter::changed_before_ms(before_ms);
         let what = format!("instances that changed before {before_ms}");
         ensure_eq(what, env.listed(&filter, 10).await?, ids(&expected))?;
     }
     Ok(())
 }
 
-async fn pages_of_chosen_instances_are_full(env: Env) -> CheckResult {
+async fn pages_of_chosen_instances_have_them_all(env: Env) -> CheckResult {
     let node = env.node().await?;
     for number in 0..12 {
         let id = format!("i{number:02}");
@@ -235,17 +236,22 @@ async fn pages_of_chosen_instances_are_full(env: Env) -> CheckResult {
             }
         }
     }
-    let filter = InstanceFilter::all().statuses([StatusKind::Running]);
-    let page = env.provider().instances(&filter, None, 3).await?;
-    let found = page.instances.iter().map(|record| record.instance.clone());
-    let found: Vec<InstanceId> = found.collect();
-    ensure_eq("the first page", found, ids(&["i00", "i03", "i06"]))?;
-    ensure(page.next.is_some(), "where to go on", "an id", page.next)?;
-    let listed = env.listed(&filter, 3).await?;
-    ensure_eq("all pages", listed, ids(&["i00", "i03", "i06", "i09"]))
+    let filter = Filter::status(StatusKind::Running);
+    for page_size in 1..6 {
+        let listed = env.listed(&filter, page_size).await?;
+        ensure_eq("all pages", listed, ids(&["i00", "i03", "i06", "i09"]))?;
+    }
+    Ok(())
 }
 
 async fn a_list_that_changes_has_what_stays_once(env: Env) -> CheckResult {
+    for order in [Order::BY_ID, Order::OLDEST_FIRST, Order::NEWEST_FIRST] {
+        what_stays_is_listed_once(&env.fresh().await, order).await?;
+    }
+    Ok(())
+}
+
+async fn what_stays_is_listed_once(env: &Env, order: Order) -> CheckResult {
     let node = env.node().await?;
     for number in 0..10 {
         env.start(format!("stays-{number}")).await?;
@@ -259,16 +265,16 @@ async fn a_list_that_changes_has_what_stays_once(env: Env) -> CheckResult {
         }
     }
     let mut listed = Vec::new();
-    let mut after: Option<InstanceId> = None;
+    let mut next: Option<PageToken> = None;
     for number in 0.. {
-        let all = InstanceFilter::default();
-        let page = env.provider().instances(&all, after.as_ref(), 3).await?;
+        let all = InstanceQuery::all().ordered(order);
+        let page = env.provider().instances(&all, next.as_ref(), 3).await?;
         listed.extend(page.instances.into_iter().map(|record| record.instance));
         env.purge(2).await?;
         env.start(format!("comes-{number}")).await?;
         env.start(format!("zzz-{number}")).await?;
-        after = page.next;
-        if after.is_none() || number > 100 {
+        next = page.next;
+        if next.is_none() || number > 100 {
             break;
         }
     }
@@ -290,7 +296,7 @@ async fn unknown_instances_are_none(env: Env) -> CheckResult {
         let found = env.provider().instance(&id.into()).await?;
         ensure(found.is_none(), format!("instance {id:?}"), "none", found)?;
     }
-    let none = InstanceFilter::all().id_prefix("b");
+    let none = InstanceQuery::new(Filter::id_starts_with("b"));
     let page = env.provider().instances(&none, None, 10).await?;
     let is_empty = page.instances.is_empty() && page.next.is_none();
     ensure(is_empty, "an empty list", "no instance and no next", page)

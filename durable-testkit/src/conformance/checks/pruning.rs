@@ -1,7 +1,8 @@
 //! Removing past executions: from the oldest on, and nothing else.
 
+use durable_core::filter::Filter;
 use durable_core::provider::{
-    ExecutionRecord, IdReuse, InstanceFilter, PruneRequest, StartOutcome, TurnCommit, WorkResult,
+    ExecutionRecord, IdReuse, PruneRequest, StartOutcome, TurnCommit, WorkResult,
 };
 use durable_core::{ExecutionId, InstanceId};
 
@@ -27,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn prune() -> PruneRequest {
-    PruneRequest::new(InstanceFilter::all(), 100)
+    PruneRequest::new(Filter::all(), 100)
 }
 
 /// Begins an instance and continues it as new until it has so many executions; the node keeps

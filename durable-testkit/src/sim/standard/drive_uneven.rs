@@ -1,7 +1,8 @@
 //! The client of the standard workload, where it meets nodes that differ, and ids
 //! that are used again.
 
-use durable_core::provider::{IdReuse, InstanceFilter, PurgeRequest, StatusKind};
+use durable_core::filter::Filter;
+use durable_core::provider::{IdReuse, PurgeRequest, StatusKind};
 use durable_runtime::InstanceHandle;
 
 use super::code::{FAN_OUT, PARENT};
@@ -94,7 +95,7 @@ pub(super) async fn purged(client: &SimClient, number: u64) -> Driven {
         unless_ended(instance.terminate("purged").await)?;
     }
     ended(&instance).await?;
-    let purge = PurgeRequest::new(InstanceFilter::all().id_prefix(id.as_str()), 10);
+    let purge = PurgeRequest::new(Filter::id_starts_with(id.as_str()), 10);
     client.purge(&purge).await?;
     let again = client.start(PARENT, id, &second);
     again.reuse(IdReuse::RestartEnded).await.map(drop)
