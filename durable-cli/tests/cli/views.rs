@@ -57,7 +57,7 @@ async fn filled() -> Place {
     place
 }
 
-fn published(name: &str, value: Value, event: u64, execution: u64) -> Value {
+fn published(name: &str, value: &Value, event: u64, execution: u64) -> Value {
     json!({ "name": name, "value": value, "event": event, "execution": execution })
 }
 
@@ -75,16 +75,16 @@ async fn views_are_shown_one_or_all_of_them() {
         "[\"tea\",\"milk\"]\n"
     );
     let one = place.json(&["view", "visit-1", "cart"]);
-    let expected = published("cart", json!(["tea", "milk"]), 5, 2);
+    let expected = published("cart", &json!(["tea", "milk"]), 5, 2);
     assert_eq!(without_times(one), expected);
 
     let all = place.json(&["view", "visit-1"]);
     assert_eq!(all["instance"], "visit-1");
     let views = all["views"].as_array().unwrap().iter().cloned();
     let expected = [
-        published("cart", json!(["tea", "milk"]), 5, 2),
-        published("durable.status", json!("open"), 2, 3),
-        published("hint", json!("there is more"), 6, 2),
+        published("cart", &json!(["tea", "milk"]), 5, 2),
+        published("durable.status", &json!("open"), 2, 3),
+        published("hint", &json!("there is more"), 6, 2),
     ];
     assert_eq!(views.map(without_times).collect::<Vec<_>>(), expected);
 

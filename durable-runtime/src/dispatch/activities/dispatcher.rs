@@ -117,7 +117,7 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
     // An instance without a task on this node does not wait for it.
     let _ = node
         .instance_tasks
-        .forward(&key.instance.clone(), Incoming::Settled(key));
+        .forward(&key.instance.clone(), Box::new(Incoming::Settled(key)));
 }
 
 /// How long a call waited for its first attempt.
@@ -132,8 +132,10 @@ fn measure_wait(node: &Node, claimed: &ClaimedWork) {
 /// inbox.
 async fn finish(node: &Node, result: LocalResult) {
     let instance = result.lease.key.instance.clone();
-    let incoming = Incoming::Result(result);
-    if let Err(Incoming::Result(unsent)) = node.instance_tasks.forward(&instance, incoming) {
+    let incoming = Box::new(Incoming::Result(result));
+    if let Err(unsent) = node.instance_tasks.forward(&instance, incoming)
+        && let Incoming::Result(unsent) = *unsent
+    {
         settle(node, unsent.into_settlement()).await;
     }
 }

@@ -103,8 +103,8 @@ impl InstanceTasks {
     pub(crate) fn forward(
         &self,
         instance: &InstanceId,
-        incoming: Incoming,
-    ) -> Result<(), Incoming> {
+        incoming: Box<Incoming>,
+    ) -> Result<(), Box<Incoming>> {
         let channel = match self.known().tasks.get(instance) {
             Some(KnownTask {
                 stage: TaskStage::Active(channel),
@@ -112,8 +112,7 @@ impl InstanceTasks {
             }) => channel.clone(),
             _ => return Err(incoming),
         };
-        let sent = channel.send(Box::new(incoming));
-        sent.map_err(|unsent| *unsent.0)
+        channel.send(incoming).map_err(|unsent| unsent.0)
     }
 
     /// The lease is on its way to the store.
