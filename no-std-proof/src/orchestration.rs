@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use durable_core::{
-    ActivityOptions, Advance, Command, Cursor, CursorError, EarlierAttempts, Ending, Event, EventId,
-    ExecutionId, OpKey, OpPoll, Outcome, decode_entry, encode_entry,
+    ActivityOptions, Advance, Command, Cursor, CursorError, EarlierAttempts, Ending, Event,
+    EventId, ExecutionId, OpKey, OpPoll, Outcome, decode_entry, encode_entry,
 };
 
 /// Records a history, encodes it, decodes it and replays it.

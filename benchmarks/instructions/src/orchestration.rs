@@ -2,8 +2,8 @@
 //! what it recorded. A chain, where each waits for the one before it, or a join.
 
 use durable_core::{
-    ActivityOptions, Advance, Command, Cursor, EarlierAttempts, Ending, Event, EventId, ExecutionId, HistoryEntry,
-    OpKey, OpPoll,
+    ActivityOptions, Advance, Command, Cursor, EarlierAttempts, Ending, Event, EventId,
+    ExecutionId, HistoryEntry, OpKey, OpPoll,
 };
 
 use crate::Outcome;
