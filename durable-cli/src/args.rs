@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Start(Start),
     /// Raise an event for an instance
     Raise(Raise),
+    /// Make a request of an instance and print the answer
+    Request(RequestArgs),
     /// Resolve a promise
     Resolve(Resolve),
     /// Reject a promise
@@ -258,6 +260,24 @@ pub(crate) struct Raise {
     /// waits
     #[arg(long, value_name = "ID")]
     pub(crate) message_id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RequestArgs {
+    /// The instance
+    pub(crate) id: String,
+    /// The name of the request
+    pub(crate) name: String,
+    /// What it carries: JSON, `@file`, or `-` for standard input
+    #[arg(value_name = "JSON", default_value = "null")]
+    pub(crate) input: JsonArg,
+    /// The id of the request: made again with the same id, it is not repeated, and gets the
+    /// answer that it had
+    #[arg(long = "id", value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+    /// How long to wait for the answer, such as `30s`
+    #[arg(long, value_name = "SPAN", default_value = "30s", value_parser = parse_span)]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]

@@ -51,6 +51,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
         Command::Timeline(timeline) => commands::timeline(&store, output, &timeline).await,
         Command::Start(start) => commands::start(&store, output, start).await,
         Command::Raise(raise) => commands::raise(&store, output, raise).await,
+        Command::Request(request) => commands::request(&store, output, request).await,
         Command::Resolve(resolve) => commands::resolve(&store, output, &resolve).await,
         Command::Reject(reject) => commands::reject(&store, output, reject).await,
         Command::Cancel(steer) => commands::cancel(&store, output, &steer).await,

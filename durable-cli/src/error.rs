@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use durable_core::provider::ProviderError;
 use durable_core::{Corruption, ExecutionId, InstanceId};
-use durable_runtime::ClientError;
+use durable_runtime::{Admission, ClientError, RequestError};
+use serde_json::Value;
 
 use crate::store::Location;
 
@@ -29,6 +30,8 @@ pub(crate) enum CliError {
     Store(ProviderError),
     /// The instance or the request is not as it must be.
     Client(ClientError),
+    /// A request has no answer.
+    Request(Box<RequestError<Value>>),
     /// The instance has no such execution.
     NoExecution {
         instance: InstanceId,
@@ -88,6 +91,7 @@ impl CliError {
             Self::Client(ClientError::Taken { .. }) => "taken",
             Self::Client(ClientError::Filter(_)) => "filter",
             Self::Client(_) => "refused",
+            Self::Request(error) => request_kind(error),
             Self::NoExecution { .. } => "no_execution",
             Self::NoView { .. } => "no_view",
             Self::File { .. } => "file",
@@ -122,6 +126,7 @@ impl CliError {
             }
             Self::Store(error) | Self::Client(ClientError::Provider(error)) => store_hint(error)?,
             Self::Client(error) => client_hint(error)?,
+            Self::Request(error) => request_hint(error)?,
             Self::NoExecution { latest, .. } => {
                 format!("leave `--execution` out for the latest, {latest}")
             }
@@ -189,6 +194,36 @@ fn client_hint(error: &ClientError) -> Option<String> {
     })
 }
 
+const fn request_kind(error: &RequestError<Value>) -> &'static str {
+    match error {
+        RequestError::Rejected(_) => "rejected",
+        RequestError::TimedOut { .. } => "timed_out",
+        RequestError::NotAnswered {
+            error: ClientError::Ended { .. },
+            ..
+        } => "ended",
+        RequestError::NotAnswered {
+            error: ClientError::Suspended { .. },
+            ..
+        } => "suspended",
+        _ => "refused",
+    }
+}
+
+fn request_hint(error: &RequestError<Value>) -> Option<String> {
+    match error {
+        RequestError::TimedOut {
+            request_id,
+            admitted: Admission::Yes,
+            ..
+        } => Some(format!(
+            "the instance answers it when it can: ask again with `--id {request_id}`"
+        )),
+        RequestError::NotAnswered { error, .. } => client_hint(error),
+        _ => None,
+    }
+}
+
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -211,6 +246,7 @@ impl fmt::Display for CliError {
             }
             Self::Store(error) => error.fmt(f),
             Self::Client(error) => error.fmt(f),
+            Self::Request(error) => error.fmt(f),
             Self::NoExecution {
                 instance,
                 execution_id,

@@ -2,8 +2,8 @@
 //! orchestrations, and controlling its instances.
 //!
 //! Most of it is the command itself, [`run`]. Two parts are of use to programs too:
-//! [`operations`], which derives from a history what an execution did and what it
-//! waits for, and [`Timeline`], which draws that as text, as wide as the terminal
+//! [`operations`] and [`open_requests`], which derive from a history what an execution did,
+//! what it waits for and what it owes, and [`Timeline`], which draws that as text, as wide as the terminal
 //! ([`terminal_columns`]) or otherwise, or as SVG.
 //!
 //! The crate reads and writes stores only through the storage contract and the
@@ -25,6 +25,8 @@ mod time;
 mod timeline;
 
 pub use command::run;
-pub use operation::{Operation, OperationEnd, OperationOutcome, operations};
+pub use operation::{
+    OpenRequest, Operation, OperationEnd, OperationOutcome, open_requests, operations,
+};
 pub use output::terminal_columns;
 pub use timeline::{Mark, Timeline};

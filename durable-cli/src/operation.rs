@@ -1,7 +1,7 @@
 //! What an execution did and what it waits for, derived from its history.
 //!
 //! A history names the end of activities, timers and children. It does not say when
-//! the code stopped listening for an event or a promise: such an operation counts as
+//! the code stopped listening for an event, a promise or the answer to a request: such an operation counts as
 //! open until its value comes or the execution ends, and is marked as uncertain once
 //! something else has happened since.
 
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use durable_core::{
     CommandId, CommandKind, CommandNumbering, EarlierAttempts, Event, EventId, FailureKind,
-    History, HistoryEntry, Name, PromiseToken,
+    History, HistoryEntry, MessageId, Name, PromiseToken,
 };
 
 /// Something that an execution asked for and waited for, or still does.
@@ -20,21 +20,22 @@ pub struct Operation {
     pub event_id: EventId,
     /// Which of its kind it is.
     pub command: CommandId,
-    /// Its name: of the activity, the event, the promise, the child's orchestration;
+    /// Its name: of the activity, the event, the promise, the request, the child's
+    /// orchestration;
     /// a timer has none.
     pub name: Option<Name>,
     /// When it was asked for.
     pub begun_at_ms: u64,
     /// When a timer is due.
     pub due_at_ms: Option<u64>,
-    /// The child's instance, or the token of the promise.
+    /// The child's instance, the instance that was asked, or the token of the promise.
     pub target: Option<String>,
     /// How it ended; `None` while it is open.
     pub end: Option<OperationEnd>,
     /// The attempts of an activity that ended, before the last one.
     pub earlier_attempts: EarlierAttempts,
-    /// Whether the history can tell that it is open: it cannot for events and
-    /// promises that the code may have stopped listening for.
+    /// Whether the history can tell that it is open: it cannot for events, promises and
+    /// answers that the code may have stopped listening for.
     pub is_certain: bool,
 }
 
@@ -93,6 +94,67 @@ pub fn operations(history: &History) -> Vec<Operation> {
         walk.step(entry);
     }
     walk.operations
+}
+
+/// A request that an execution got and has not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenRequest {
+    /// The event that brought it: its arrival, or the start of the execution.
+    pub event_id: EventId,
+    /// Its id.
+    pub message_id: MessageId,
+    /// Its name.
+    pub name: Name,
+    /// When it came to this execution.
+    pub since_ms: u64,
+}
+
+/// The requests of a history that have no answer, in the order in which they came. An
+/// execution that has ended has none.
+///
+/// ```
+/// use durable_cli::open_requests;
+/// use durable_core::{Event, EventId, ExecutionId, History, HistoryEntry};
+///
+/// let received = Event::RequestReceived {
+///     event_id: EventId::new(2),
+///     name: "add".into(),
+///     input: "1".into(),
+///     message_id: "r-1".into(),
+///     requester: None,
+/// };
+/// let entries = vec![HistoryEntry::new(4_000, received)];
+/// let history = History::new("cart-7".into(), ExecutionId::FIRST, entries);
+/// assert_eq!(open_requests(&history)[0].message_id, "r-1");
+/// ```
+pub fn open_requests(history: &History) -> Vec<OpenRequest> {
+    let mut open = Vec::new();
+    for entry in &history.entries {
+        let (event_id, since_ms) = (entry.event_id(), entry.recorded_at_ms);
+        let request = |message_id: &MessageId, name: &Name| OpenRequest {
+            event_id,
+            message_id: message_id.clone(),
+            name: name.clone(),
+            since_ms,
+        };
+        match &entry.event {
+            Event::OrchestrationStarted { carried, .. } => {
+                let carried = carried.iter();
+                let unread = carried.flat_map(|carried| &carried.unread_requests);
+                open.extend(unread.map(|unread| request(&unread.message_id, &unread.name)));
+            }
+            Event::RequestReceived {
+                message_id, name, ..
+            } => open.push(request(message_id, name)),
+            Event::RequestAnswered { message_id, .. } => {
+                open.retain(|request| request.message_id != *message_id);
+            }
+            event if event.is_terminal() => open.clear(),
+            _ => {}
+        }
+    }
+    open
 }
 
 /// A walk over a history.
@@ -167,9 +229,12 @@ impl<'a> Walk<'a> {
             | Event::ExternalSubscribed { name, .. }
             | Event::ExternalEventsSubscribed { name, .. } => (Some(name.clone()), None, None),
             Event::TimerCreated { fire_at_ms, .. } => (None, Some(*fire_at_ms), None),
-            Event::SubOrchestrationScheduled { name, instance, .. } => {
-                (Some(name.clone()), None, Some(instance.to_string()))
-            }
+            Event::SubOrchestrationScheduled { name, instance, .. }
+            | Event::RequestSent {
+                name,
+                target: instance,
+                ..
+            } => (Some(name.clone()), None, Some(instance.to_string())),
             Event::ExternalEventSent {
                 name,
                 target,
@@ -205,7 +270,10 @@ impl<'a> Walk<'a> {
             if operation.is_open()
                 && matches!(
                     operation.command.kind,
-                    CommandKind::External | CommandKind::Promise | CommandKind::Message
+                    CommandKind::External
+                        | CommandKind::Promise
+                        | CommandKind::Message
+                        | CommandKind::Request
                 )
             {
                 operation.is_certain = false;
@@ -272,6 +340,7 @@ fn outcome(event: &Event) -> OperationOutcome {
     match event {
         Event::ActivityFailed { failure, .. }
         | Event::SubOrchestrationFailed { failure, .. }
+        | Event::RequestFailed { failure, .. }
         | Event::PromiseRejected { failure, .. }
         | Event::ExternalEventUndeliverable { failure, .. } => {
             OperationOutcome::Failed(failure.kind.clone())

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId, PromiseToken};
 use crate::options::ActivityOptions;
-use crate::text::{InstanceId, Name, Payload, Version};
+use crate::text::{InstanceId, MessageId, Name, Payload, Version};
 
 /// A command with an answer: made when a durable future is first polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,27 @@ pub enum Command {
     ExternalEvents {
         /// The name to listen for.
         name: Name,
+    },
+    /// Wait for the next request of this name. It records nothing. Those that are first
+    /// polled in one poll are concurrent: they are answered in the order of their names.
+    Request {
+        /// The name to wait for.
+        name: Name,
+    },
+    /// Ask for a request of this name that has come, and do not wait for one. It is answered
+    /// as a wait is.
+    TryRequest {
+        /// The name to ask for.
+        name: Name,
+    },
+    /// Make a request of another instance and wait for the answer.
+    SendRequest {
+        /// The instance.
+        target: InstanceId,
+        /// The request.
+        name: Name,
+        /// What it carries.
+        input: Payload,
     },
     /// Start a sub-orchestration and wait for it.
     SubOrchestration {
@@ -140,6 +161,13 @@ pub enum OneWayCommand {
         /// What it carries.
         data: Payload,
     },
+    /// Answer or reject a request that the code has taken. The first answer counts.
+    AnswerRequest {
+        /// The id of the request.
+        message_id: MessageId,
+        /// The answer, or why there is none.
+        result: Result<Payload, Failure>,
+    },
     /// Resolve or reject a promise of another instance.
     ResolvePromise {
         /// The promise.
@@ -197,7 +225,8 @@ const NO_POSITION: EventId = EventId::UNASSIGNED;
 
 impl Command {
     /// The output event of this command, without its position. A run has none
-    /// before it ran, and a look has none if it is in vain.
+    /// before it ran, a look has none if it is in vain, and a wait for a request has none at
+    /// all.
     pub(crate) fn into_event(self, execution_id: ExecutionId) -> Option<Event> {
         let event_id = NO_POSITION;
         Some(match self {
@@ -240,7 +269,20 @@ impl Command {
                 awaits_receipt: true,
             },
             Self::Patch { patch_id } => Event::PatchMarked { event_id, patch_id },
-            Self::Run { .. } | Self::TryExternal { .. } => return None,
+            Self::SendRequest {
+                target,
+                name,
+                input,
+            } => Event::RequestSent {
+                event_id,
+                target,
+                name,
+                input,
+            },
+            Self::Run { .. }
+            | Self::TryExternal { .. }
+            | Self::Request { .. }
+            | Self::TryRequest { .. } => return None,
         })
     }
 }
@@ -255,16 +297,24 @@ impl OneWayCommand {
             | Self::ClearView { .. }
             | Self::SetAttribute { .. }
             | Self::ClearAttribute { .. } => true,
-            Self::StartDetached { .. } | Self::SendEvent { .. } | Self::ResolvePromise { .. } => {
-                false
-            }
+            Self::StartDetached { .. }
+            | Self::SendEvent { .. }
+            | Self::AnswerRequest { .. }
+            | Self::ResolvePromise { .. } => false,
         }
     }
 
-    /// The output event of this command, without its position.
+    /// The output event of this command, without its position. What an answer answers is
+    /// known to the cursor alone.
     pub(crate) fn into_event(self) -> Event {
         let event_id = NO_POSITION;
         match self {
+            Self::AnswerRequest { message_id, result } => Event::RequestAnswered {
+                event_id,
+                source_event_id: NO_POSITION,
+                message_id,
+                result,
+            },
             Self::StartDetached {
                 name,
                 version,

@@ -78,6 +78,10 @@ pub enum HistoryFault {
         /// What is there instead.
         found: SourceFault,
     },
+    /// It is a request with the id of one that waits for its answer.
+    RepeatedRequest,
+    /// It answers a request that does not wait for an answer.
+    NoSuchRequest,
     /// It stands after the end of the execution.
     AfterTerminal {
         /// The event that ended the execution.
@@ -148,6 +152,8 @@ impl fmt::Display for HistoryFault {
                 f,
                 "it names event {source_event_id} as its {expected}, but {found}"
             ),
+            Self::RepeatedRequest => f.write_str("a request with the same id waits for its answer"),
+            Self::NoSuchRequest => f.write_str("no request with that id waits for an answer"),
             Self::AfterTerminal { terminal } => {
                 write!(f, "the execution had ended with {terminal}")
             }

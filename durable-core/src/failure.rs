@@ -148,8 +148,12 @@ pub enum FailureKind {
     Storage,
     /// There is no instance with that id.
     UnknownInstance,
-    /// The instance has ended.
+    /// The instance has ended: it takes no event, and what it was asked stays unanswered.
     InstanceEnded,
+    /// The code rejected a request.
+    Rejected,
+    /// The code took a request and did not answer it.
+    Unanswered,
 }
 
 impl FailureKind {
@@ -186,6 +190,8 @@ impl fmt::Display for FailureKind {
             Self::Storage => "storage",
             Self::UnknownInstance => "unknown instance",
             Self::InstanceEnded => "instance ended",
+            Self::Rejected => "rejected",
+            Self::Unanswered => "unanswered",
         })
     }
 }

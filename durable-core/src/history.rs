@@ -5,7 +5,7 @@
 //! [`History::validate`], which sees the whole list and can say exactly what is
 //! wrong; the cursor checks the same while it replays, with less memory.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::corruption::{Corruption, HistoryFault, SourceFault};
 use crate::cursor::EntryOrder;
 use crate::event::{Event, EventKind};
 use crate::id::{EventId, ExecutionId};
-use crate::text::InstanceId;
+use crate::text::{InstanceId, MessageId};
 
 /// An event and the store's time when it was recorded.
 ///
@@ -90,8 +90,8 @@ impl History {
     }
 
     /// Checks everything that can be known without the code: positions, times,
-    /// one start, completions and cancellations that name what they may name,
-    /// nothing after the end. Every prefix of a valid history is valid.
+    /// one start, completions and cancellations that name what they may name, answers to
+    /// requests that have come, nothing after the end. Every prefix of a valid history is valid.
     ///
     /// # Errors
     ///
@@ -119,6 +119,8 @@ impl History {
 #[derive(Default)]
 struct Sources {
     seen: BTreeMap<EventId, (EventKind, Progress)>,
+    /// Requests without an answer, and the events that brought them.
+    requests: BTreeSet<(MessageId, EventId)>,
 }
 
 #[derive(Clone, Copy)]
@@ -161,6 +163,45 @@ impl Sources {
         }
         self.seen
             .insert(event.event_id(), (event.kind(), Progress::Open));
-        Ok(())
+        self.check_request(event)
+    }
+
+    fn check_request(&mut self, event: &Event) -> Result<(), HistoryFault> {
+        match event {
+            Event::OrchestrationStarted {
+                event_id, carried, ..
+            } => {
+                let carried = carried.iter();
+                let unread = carried.flat_map(|carried| &carried.unread_requests);
+                let ids = unread.map(|request| (request.message_id.clone(), *event_id));
+                self.requests.extend(ids);
+                Ok(())
+            }
+            Event::RequestReceived {
+                event_id,
+                message_id,
+                ..
+            } => {
+                let mut same_id =
+                    (self.requests).range((message_id.clone(), EventId::UNASSIGNED)..);
+                if same_id.next().is_some_and(|(id, _)| id == message_id) {
+                    return Err(HistoryFault::RepeatedRequest);
+                }
+                self.requests.insert((message_id.clone(), *event_id));
+                Ok(())
+            }
+            Event::RequestAnswered {
+                source_event_id,
+                message_id,
+                ..
+            } => {
+                let answered = (message_id.clone(), *source_event_id);
+                match self.requests.remove(&answered) {
+                    true => Ok(()),
+                    false => Err(HistoryFault::NoSuchRequest),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 }

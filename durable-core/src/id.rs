@@ -133,7 +133,8 @@ command_kinds! {
     Promise,
     /// A state change: set and clear share the count.
     State,
-    /// A message to another instance: an event or a promise resolution.
+    /// A message to another instance: an event, a promise resolution or the answer to a
+    /// request.
     Message,
     /// A detached start.
     Detached,
@@ -143,6 +144,8 @@ command_kinds! {
     Patch,
     /// An attribute: set and clear share the count.
     Attribute,
+    /// A request of another instance.
+    Request,
 }
 
 /// The n-th command of its kind in an execution, counted from 0 in history order.

@@ -76,19 +76,19 @@ pub use attribute::{
     AttributeKind, AttributeNameFault, AttributeValue, Attributes, attribute_name_fault,
 };
 pub use codec::{
-    DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, RecordKind, decode_entry,
-    decode_failure, decode_message, decode_status, encode_entry, encode_entry_into, encode_failure,
-    encode_message, encode_status,
+    DecodeError, EncodeError, MAX_ENTRY_BYTES, PayloadFault, RecordKind, decode_answer,
+    decode_entry, decode_failure, decode_message, decode_status, encode_answer, encode_entry,
+    encode_entry_into, encode_failure, encode_message, encode_status,
 };
 pub use command::{Command, Ending, OneWayCommand};
 pub use corruption::{Corruption, HistoryFault, SourceFault};
 pub use cursor::{
     ActivityDeadline, Advance, AppendedEntry, Cursor, CursorError, Delivery, DropReason, Grant,
-    LeftOpen, OpKey, OpPoll, Outcome,
+    LeftOpen, OpKey, OpPoll, Outcome, ReceivedRequest,
 };
 pub use event::{
     Carried, EarlierAttempts, Effect, Event, EventClass, EventKind, InstanceStart, Parent,
-    UnreadEvent,
+    Requester, UnreadEvent, UnreadRequest,
 };
 pub use failure::{Failure, FailureKind};
 pub use history::{History, HistoryEntry};

@@ -10,8 +10,8 @@ use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
     InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
-    OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, ViewRecord, WorkItem,
-    WorkResult, WorkSettlement,
+    OpenActivity, OutgoingMessage, PoisonedWork, RequestAnswer, StartInstance, TurnCommit,
+    ViewRecord, WorkItem, WorkResult, WorkSettlement,
 };
 use crate::text::Payload;
 
@@ -126,6 +126,9 @@ impl VisitPayloads for Carried {
         for event in &mut self.unread_events {
             event.data.visit(payloads);
         }
+        for request in &mut self.unread_requests {
+            request.input.visit(payloads);
+        }
         for (_, value) in &mut self.views {
             value.visit(payloads);
         }
@@ -151,10 +154,12 @@ impl VisitPayloads for Message {
             MessageBody::Start(start) => start.visit(payloads),
             MessageBody::ActivityFinished { result, .. }
             | MessageBody::SubOrchestrationFinished { result, .. }
+            | MessageBody::RequestFinished { result, .. }
             | MessageBody::PromiseSettled {
                 resolution: result, ..
             } => result.visit(payloads),
             MessageBody::ExternalRaised { data, .. } => data.visit(payloads),
+            MessageBody::Requested { input, .. } => input.visit(payloads),
             MessageBody::Cancel { reason } => reason.visit(payloads),
             MessageBody::Terminate { failure } => failure.visit(payloads),
             MessageBody::TimerFired { .. } | MessageBody::Receipt { .. } => {}
@@ -233,11 +238,18 @@ impl VisitPayloads for NextExecution {
     }
 }
 
+impl VisitPayloads for RequestAnswer {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.result.visit(payloads);
+    }
+}
+
 impl VisitPayloads for TurnCommit {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.events.visit(payloads);
         self.next_execution.visit(payloads);
         self.new_messages.visit(payloads);
+        self.answers.visit(payloads);
         self.update.visit(payloads);
     }
 }

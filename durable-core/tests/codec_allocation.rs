@@ -81,8 +81,16 @@ fn lengths_that_are_only_claimed_take_nothing_of_note() {
         let text = [&[2, 0], claim.as_slice()].concat();
         assert_bounded(&Envelope::new(EventKind::StateCleared, 1, text).seal());
 
-        // The four lists of a start, each behind those before it that are empty.
-        for empty in [[].as_slice(), &[0, 0], &[0, 0, 0], &[0, 0, 0, 0, 0]] {
+        // The lists of a start, each behind those before it that are empty.
+        let lists = [
+            [].as_slice(),
+            &[0, 0],
+            &[0, 0, 0],
+            &[0, 0, 0, 0, 0],
+            &[0, 0, 0, 0, 0, 0],
+            &[0, 0, 0, 0, 0, 0, 0],
+        ];
+        for empty in lists {
             let list = [&START, empty, claim.as_slice()].concat();
             assert_bounded(&Envelope::new(EventKind::OrchestrationStarted, 1, list).seal());
         }
@@ -94,11 +102,14 @@ fn the_worst_lists_are_bounded() {
     // What stands before each list of a start, how many texts each item has, and how
     // many bytes stand after it.
     let lists = [
-        ([].as_slice(), 2, 5),
-        (&[0, 0], 3, 3),
-        (&[0, 0, 0], 1, 2),
+        ([].as_slice(), 2, 7),
+        (&[0, 0], 3, 5),
+        (&[0, 0, 0], 1, 4),
         // A name, the sort of a value, and a text.
-        (&[0, 0, 0, 0, 0], 3, 0),
+        (&[0, 0, 0, 0, 0], 3, 2),
+        // Three texts and no requester.
+        (&[0, 0, 0, 0, 0, 0], 4, 1),
+        (&[0, 0, 0, 0, 0, 0, 0], 1, 0),
     ];
     for count in [100_u64, 1_000, 5_000, 40_000] {
         let length = [&[253], count.to_le_bytes().as_slice()].concat();

@@ -95,6 +95,7 @@ fn sort_of(name: &str) -> Sort {
         Some("message") => Sort::Message,
         Some("status") => Sort::Status,
         Some("failure") => Sort::Failure,
+        Some("answer") => Sort::Answer,
         _ => panic!("{name} does not say what it is"),
     }
 }

@@ -67,6 +67,9 @@ impl Store {
         self.options.limits.check_message(target, message)?;
         let mut call = Call::new(&script::SEND, self.partition(target));
         call.instance(target);
+        if matches!(message.body, MessageBody::Requested { .. }) {
+            call.keys.push(call.partition.answers(target));
+        }
         push_message(&mut call.args, message, None)?;
         self.call_for_outcome(&call).await
     }
@@ -101,6 +104,7 @@ impl Store {
             "ACCEPTED" => Ok(SendOutcome::Accepted),
             "UNKNOWN" => Ok(SendOutcome::UnknownInstance),
             "ENDED" => Ok(SendOutcome::InstanceEnded),
+            "SUSPENDED" => Ok(SendOutcome::InstanceSuspended),
             other => Err(Self::unexpected_status(call, other)),
         }
     }

@@ -6,8 +6,9 @@ use durable_core::provider::{
     InstanceStatus, Message, ProviderError, StatusKind, WorkItem, WorkKey,
 };
 use durable_core::{
-    EncodeError, Failure, HistoryEntry, LimitError, decode_entry, decode_failure, decode_message,
-    decode_status, encode_entry, encode_failure, encode_message, encode_status,
+    EncodeError, Failure, HistoryEntry, LimitError, Payload, decode_answer, decode_entry,
+    decode_failure, decode_message, decode_status, encode_answer, encode_entry, encode_failure,
+    encode_message, encode_status,
 };
 
 pub(crate) fn entry_bytes(entry: &HistoryEntry) -> Result<Vec<u8>, ProviderError> {
@@ -24,6 +25,17 @@ pub(crate) fn status_bytes(status: &InstanceStatus) -> Result<Vec<u8>, ProviderE
 
 pub(crate) fn failure_bytes(failure: &Failure) -> Result<Vec<u8>, ProviderError> {
     encode_failure(failure).map_err(|error| not_encoded(&error))
+}
+
+pub(crate) fn answer_bytes(answer: &Result<Payload, Failure>) -> Result<Vec<u8>, ProviderError> {
+    encode_answer(answer).map_err(|error| not_encoded(&error))
+}
+
+pub(crate) fn answer_of(
+    what: impl fmt::Display,
+    bytes: &[u8],
+) -> Result<Result<Payload, Failure>, ProviderError> {
+    decode_answer(bytes).map_err(|error| damaged(what, error))
 }
 
 pub(crate) fn entry_of(

@@ -89,6 +89,11 @@ impl Partition {
         inbox
     }
 
+    /// The answers that an instance keeps for clients.
+    pub(crate) fn answers(&self, id: &str) -> String {
+        format!("{}:an:{id}", self.tag)
+    }
+
     /// The history of an execution.
     pub(crate) fn history(&self, id: &str, execution_id: ExecutionId) -> String {
         format!("{}:h:{execution_id}:{id}", self.tag)
@@ -181,6 +186,7 @@ mod tests {
         let mut keys: Vec<String> = partition.base.clone();
         for name in HOSTILE {
             keys.extend(partition.instance_keys(name));
+            keys.push(partition.answers(name));
             for execution in [1, 12] {
                 keys.push(partition.history(name, ExecutionId::new(execution)));
             }

@@ -8,11 +8,11 @@ use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Message, OpenWorkPage,
     OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest, PurgeReport,
-    PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionRecord,
-    SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage, ViewRecord, WakeSeq,
-    WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    PurgeRequest, ReadyInstances, Release, RequestAnswer, SendOutcome, SessionId, SessionOptions,
+    SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage, ViewRecord,
+    WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, MessageId, Name, Payload};
 
 use crate::opening::{Backend, Missing};
 use crate::options::RedisOptions;
@@ -217,6 +217,14 @@ impl Provider for RedisProvider {
 
     async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError> {
         self.store().resume(instance).await
+    }
+
+    async fn answer(
+        &self,
+        instance: &InstanceId,
+        message_id: &MessageId,
+    ) -> Result<Option<RequestAnswer>, ProviderError> {
+        self.store().answer(instance, message_id).await
     }
 
     async fn instance(

@@ -63,6 +63,9 @@ impl Store {
         let histories = histories.map(|execution| call.partition.history(id, execution));
         let histories: Vec<String> = histories.collect();
         call.keys.extend(histories);
+        if end == last {
+            call.keys.push(call.partition.answers(id));
+        }
         call
     }
 }

@@ -2,13 +2,13 @@
 
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstanceRecord, PoisonedPage,
-    PoisonedWork, ProviderError, WorkKey,
+    PoisonedWork, ProviderError, RequestAnswer, WorkKey,
 };
-use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
+use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, MessageId};
 use futures::future::try_join_all;
 use redis::{Cmd, FromRedisValue, Value};
 
-use crate::codec::{entry_of, failure_of, item_of, message_of};
+use crate::codec::{answer_of, entry_of, failure_of, item_of, message_of};
 use crate::error::{self, Effect, unexpected};
 use crate::keys::{Partition, work_key, work_text};
 use crate::record::{FIELDS, Record};
@@ -56,6 +56,22 @@ impl Store {
                 ),
             }),
         }
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        id: &InstanceId,
+        message_id: &MessageId,
+    ) -> Result<Option<RequestAnswer>, ProviderError> {
+        let mut command = redis::cmd("HGET");
+        command.arg(self.partition(id).answers(id));
+        command.arg(format!("a{message_id}"));
+        let Some(bytes) = self.read::<Option<Vec<u8>>>(&command).await? else {
+            return Ok(None);
+        };
+        let what = format_args!("the answer of `{id}` to request `{message_id}`");
+        let result = answer_of(what, &bytes)?;
+        Ok(Some(RequestAnswer::new(message_id.clone(), result)))
     }
 
     pub(crate) async fn executions(

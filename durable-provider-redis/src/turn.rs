@@ -2,13 +2,15 @@
 //! the server knows.
 
 use durable_core::provider::{
-    Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent, StartInstance,
-    TurnCommit,
+    KEPT_ANSWERS, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
+    StartInstance, TurnCommit,
 };
 use durable_core::{Attributes, Event, HistoryEntry, Name, Version};
 
 use crate::attribute;
-use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
+use crate::codec::{
+    answer_bytes, entry_bytes, failure_bytes, message_bytes, status_bytes, status_number,
+};
 use crate::group::PreparedTurn;
 use crate::keys::{Partition, source_text};
 use crate::receipt::RequestedReceipt;
@@ -32,6 +34,7 @@ pub(crate) fn prepare(
     update(&mut call.args, turn)?;
     timers(&mut call.args, turn)?;
     messages(store, &mut call, turn)?;
+    answers(&mut call, turn)?;
     call.args.flag(turn.keep_lease);
     work(&mut call.args, turn)?;
     let Call { keys, args, .. } = call;
@@ -169,6 +172,22 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
     Ok(())
 }
 
+/// The answers to clients; their key is declared only if there are any.
+fn answers(call: &mut Call<'_>, turn: &TurnCommit) -> Result<(), ProviderError> {
+    call.args.count(turn.answers.len());
+    if !turn.answers.is_empty() {
+        let answers = call.partition.answers(&turn.lease.instance);
+        call.keys.push(answers);
+        call.args.count(KEPT_ANSWERS);
+    }
+    for answer in &turn.answers {
+        call.args
+            .push(answer.message_id.as_str())
+            .push(answer_bytes(&answer.result)?);
+    }
+    Ok(())
+}
+
 /// Declares instances and names them, each once, after their number.
 pub(crate) fn declare_targets<'t>(call: &mut Call<'_>, targets: impl IntoIterator<Item = &'t str>) {
     let mut distinct: Vec<&str> = targets.into_iter().collect();
@@ -192,6 +211,7 @@ pub(crate) fn push_message(
     let (sort, start) = match &message.body {
         MessageBody::Start(start) => ("s", Some(start)),
         MessageBody::Terminate { .. } => ("t", None),
+        MessageBody::Requested { .. } => ("q", None),
         MessageBody::Receipt { .. } => ("a", None),
         _ => ("-", None),
     };

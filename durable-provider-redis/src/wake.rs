@@ -140,6 +140,11 @@ impl Topic {
             "i" => Change::Instance(rest.into()),
             "v" => Change::Views(rest.into()),
             "d" => Change::Stop(rest.into()),
+            "a" => {
+                let (length, ids) = rest.split_once(':')?;
+                let (id, message_id) = ids.split_at_checked(length.parse().ok()?)?;
+                Change::Answer(id.into(), message_id.into())
+            }
             "e" => return session(rest).map(Self::SessionEnd),
             "o" => return Some(Self::Outbox),
             _ => return None,
@@ -180,7 +185,8 @@ mod tests {
     #[test]
     fn every_topic_is_read() {
         let published = "2:f-10:f5:-:order15:f5:5:order1.0.01:t\
-                         11:w6:-:charge14:w6:3:chargegpu3:s123:c122:e71:o2:ia2:va2:db";
+                         11:w6:-:charge14:w6:3:chargegpu3:s123:c122:e71:o2:ia2:va2:db\
+                         7:a2:i:r1";
         let work = |queue: Option<&str>| Change::Work {
             queue: queue.map(Into::into),
             activity: "charge".into(),
@@ -200,6 +206,8 @@ mod tests {
         expected.push(Topic::Change(Change::Instance("a".into())));
         expected.push(Topic::Change(Change::Views("a".into())));
         expected.push(Topic::Change(Change::Stop("b".into())));
+        let answer = Change::Answer("i:".into(), "r1".into());
+        expected.push(Topic::Change(answer));
         assert_eq!(parsed(published), expected);
     }
 
@@ -210,6 +218,7 @@ mod tests {
         assert_eq!(parsed("3:iü"), [change("ü")]);
         for torn in [
             "", "x:y", "2:iü", "0:", "1:x", "2:sx", "1:s", ":1:t", "99:t", "1:f", "1:w", "2:w-",
+            "1:a", "3:a1:", "4:a9:i", "5:a1:ü",
         ] {
             assert_eq!(parsed(torn), [], "{torn}");
         }

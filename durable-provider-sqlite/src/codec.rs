@@ -6,8 +6,9 @@ use durable_core::provider::{
     InstanceStatus, Message, ProviderError, SourceEvent, StatusKind, WorkItem,
 };
 use durable_core::{
-    EventId, Failure, HistoryEntry, InstanceId, decode_entry, decode_failure, decode_message,
-    decode_status, encode_entry_into, encode_failure, encode_message, encode_status,
+    EventId, Failure, HistoryEntry, InstanceId, Payload, decode_answer, decode_entry,
+    decode_failure, decode_message, decode_status, encode_answer, encode_entry_into,
+    encode_failure, encode_message, encode_status,
 };
 
 use crate::error::{damaged, not_encoded};
@@ -49,6 +50,17 @@ pub(crate) fn status_bytes(status: &InstanceStatus) -> Result<Vec<u8>, ProviderE
 
 pub(crate) fn failure_bytes(failure: &Failure) -> Result<Vec<u8>, ProviderError> {
     encode_failure(failure).map_err(|error| not_encoded(&error))
+}
+
+pub(crate) fn answer_bytes(answer: &Result<Payload, Failure>) -> Result<Vec<u8>, ProviderError> {
+    encode_answer(answer).map_err(|error| not_encoded(&error))
+}
+
+pub(crate) fn answer_of(
+    what: impl fmt::Display,
+    bytes: &[u8],
+) -> Result<Result<Payload, Failure>, ProviderError> {
+    decode_answer(bytes).map_err(|error| damaged(what, &error))
 }
 
 pub(crate) fn message_of(what: impl fmt::Display, bytes: &[u8]) -> Result<Message, ProviderError> {

@@ -9,11 +9,11 @@ use durable_core::provider::{
     CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
     IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, InstanceStatus, Message,
     OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage,
-    ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, RequestAnswer, SendOutcome,
+    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
+    ViewPage, ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, MessageId, Name, Payload};
 
 use rusqlite::Connection;
 
@@ -287,6 +287,18 @@ impl Provider for SqliteProvider {
         let id = instance.clone();
         let step = self.backend.write(move |store| store.resume(&id));
         step.await
+    }
+
+    async fn answer(
+        &self,
+        instance: &InstanceId,
+        message_id: &MessageId,
+    ) -> Result<Option<RequestAnswer>, ProviderError> {
+        let (id, message_id) = (instance.clone(), message_id.clone());
+        let read = self
+            .backend
+            .read(move |connection| query::answer(connection, &id, &message_id));
+        read.await
     }
 
     async fn instance(

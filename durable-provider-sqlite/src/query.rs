@@ -3,16 +3,18 @@
 use durable_core::filter::{Direction, Filter, InstanceQuery, Order, OrderBy, PageToken};
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxMessage, InboxPage, InboxSeq, InstancePage, InstanceRecord,
-    InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest, ServedCode, SessionId,
-    SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
+    InstanceStatus, PoisonedPage, PoisonedWork, ProviderError, PruneRequest, RequestAnswer,
+    ServedCode, SessionId, SessionOptions, SessionRecord, SourceEvent, StatusKind, WorkKey,
 };
 use durable_core::{
-    Attributes, EventId, ExecutionId, Failure, FailureKind, InstanceId, Name, Parent, Payload,
-    Version,
+    Attributes, EventId, ExecutionId, Failure, FailureKind, InstanceId, MessageId, Name, Parent,
+    Payload, Version,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::codec::{entry_of, failure_of, message_of, status_kind, status_of, work_item_of};
+use crate::codec::{
+    answer_of, entry_of, failure_of, message_of, status_kind, status_of, work_item_of,
+};
 use crate::error::Step;
 use crate::number::{int, limit, uint};
 use crate::search;
@@ -28,6 +30,22 @@ pub(crate) fn instance(connection: &Connection, id: &InstanceId) -> Step<Option<
         Some(row) => Ok(Some(record(&snapshot, row)?)),
         None => Ok(None),
     }
+}
+
+pub(crate) fn answer(
+    connection: &Connection,
+    id: &InstanceId,
+    message_id: &MessageId,
+) -> Step<Option<RequestAnswer>> {
+    let mut statement = connection.prepare_cached(sql::ANSWER_READ)?;
+    let mut rows = statement.query(params![id.as_str(), message_id.as_str()])?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let bytes: Vec<u8> = row.get(0)?;
+    let what = format_args!("the answer of `{id}` to request `{message_id}`");
+    let result = answer_of(what, &bytes)?;
+    Ok(Some(RequestAnswer::new(message_id.clone(), result)))
 }
 
 pub(crate) fn instances(

@@ -126,6 +126,18 @@ CREATE TABLE instance_view (
     PRIMARY KEY (instance_key, name)
 ) STRICT, WITHOUT ROWID;
 
+-- Answers to requests of clients, the latest of each instance. Numbers begin with 1 and have no
+-- gap but at the beginning.
+CREATE TABLE answer (
+    instance_key INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    message_id TEXT NOT NULL,
+    result BLOB NOT NULL,
+    PRIMARY KEY (instance_key, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX answer_message ON answer (instance_key, message_id);
+
 -- Starts before the one in `record`, of instances that were started anew.
 CREATE TABLE earlier_start (
     instance_key INTEGER NOT NULL,

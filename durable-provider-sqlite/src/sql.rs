@@ -67,6 +67,12 @@ statements! {
     VIEW_READ = include_str!("sql/view_read.sql");
     VIEWS_PAGE = include_str!("sql/views_page.sql");
 
+    ANSWER_LAST = "SELECT number FROM answer WHERE instance_key = ?1 ORDER BY number DESC LIMIT 1";
+    ANSWER_KEEP = include_str!("sql/answer_keep.sql");
+    ANSWER_FORGET = "DELETE FROM answer WHERE instance_key = ?1 AND number <= ?2";
+    ANSWER_IS_KEPT = "SELECT 1 FROM answer WHERE instance_key = ?1 AND message_id = ?2";
+    ANSWER_READ = include_str!("sql/answer_read.sql");
+
     START_READ = "SELECT execution_id FROM earlier_start WHERE instance_key = ?1 AND message_id = ?2";
     START_KEEP = "INSERT OR IGNORE INTO earlier_start (instance_key, message_id, execution_id) VALUES (?1, ?2, ?3)";
     EXECUTION_KEEP = "INSERT INTO past_execution (instance_key, execution_id, last_event_id) VALUES (?1, ?2, ?3)";
@@ -138,9 +144,10 @@ pub(crate) const REMOVE_EXECUTION: [&str; 3] = [
 ];
 
 /// What removes an instance, in this order.
-pub(crate) const REMOVE_INSTANCE: [&str; 11] = [
+pub(crate) const REMOVE_INSTANCE: [&str; 12] = [
     VIEWS_CLEAR,
     "DELETE FROM attribute WHERE instance_key = ?1",
+    "DELETE FROM answer WHERE instance_key = ?1",
     "DELETE FROM history WHERE instance_key = ?1",
     "DELETE FROM past_execution WHERE instance_key = ?1",
     "DELETE FROM earlier_start WHERE instance_key = ?1",

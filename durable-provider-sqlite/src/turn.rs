@@ -9,7 +9,7 @@ use durable_core::provider::{
 };
 use durable_core::{ExecutionId, InstanceId, Limits, MessageId};
 
-use crate::codec::{Entries, failure_bytes, message_bytes, status_bytes};
+use crate::codec::{Entries, answer_bytes, failure_bytes, message_bytes, status_bytes};
 
 type Prepared<T> = Result<T, ProviderError>;
 
@@ -21,6 +21,8 @@ pub(crate) struct PreparedTurn {
     pub(crate) next_execution: Option<(ExecutionId, Entries)>,
     /// Those of the turn's messages, in their order.
     message_bytes: Vec<Vec<u8>>,
+    /// Those of the turn's answers, in their order.
+    answer_bytes: Vec<Vec<u8>>,
     pub(crate) status: Option<Vec<u8>>,
     pub(crate) blocked: Option<Vec<u8>>,
 }
@@ -38,6 +40,11 @@ impl PreparedTurn {
             .iter()
             .map(|outgoing| message_bytes(&outgoing.message))
             .collect::<Prepared<_>>()?;
+        let answer_bytes = turn
+            .answers
+            .iter()
+            .map(|answer| answer_bytes(&answer.result))
+            .collect::<Prepared<_>>()?;
         let status = turn.update.status.as_ref().map(status_bytes).transpose()?;
         let blocked = turn.update.blocked.as_ref();
         let blocked = blocked.map(failure_bytes).transpose()?;
@@ -46,6 +53,7 @@ impl PreparedTurn {
             events,
             next_execution,
             message_bytes,
+            answer_bytes,
             status,
             blocked,
         })
@@ -56,6 +64,12 @@ impl PreparedTurn {
         let bytes = self.message_bytes.iter().map(Vec::as_slice);
         self.turn.new_messages.iter().zip(bytes)
     }
+
+    /// The requests that the turn answers, and the bytes of the answers.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = (&MessageId, &[u8])> {
+        let ids = self.turn.answers.iter().map(|answer| &answer.message_id);
+        ids.zip(self.answer_bytes.iter().map(Vec::as_slice))
+    }
 }
 
 /// A message that a client sends, and its bytes.
@@ -65,6 +79,7 @@ pub(crate) struct PreparedMessage {
     pub(crate) message_id: MessageId,
     bytes: Vec<u8>,
     is_terminate: bool,
+    pub(crate) is_request: bool,
 }
 
 /// A message on its way into an inbox.
@@ -97,6 +112,7 @@ impl PreparedMessage {
             target,
             bytes: message_bytes(&message)?,
             is_terminate: matches!(message.body, MessageBody::Terminate { .. }),
+            is_request: matches!(message.body, MessageBody::Requested { .. }),
             message_id: message.message_id,
         })
     }

@@ -24,10 +24,10 @@ impl<I, O> Sealed for VersionedOrchestration<I, O> {}
 macro_rules! handle {
     (
         $(#[$meta:meta])*
-        $name:ident<$($type:ident),+>, $what:literal
+        $name:ident<$($type:ident $(= $default:ty)?),+>, $what:literal
     ) => {
         $(#[$meta])*
-        pub struct $name<$($type),+> {
+        pub struct $name<$($type $(= $default)?),+> {
             name: &'static str,
             types: PhantomData<fn($($type),+)>,
         }
@@ -193,9 +193,38 @@ handle! {
     View<T>, "a view"
 }
 
+handle! {
+    /// Names a request that takes an `I`, is answered with an `O` and can be rejected with an
+    /// `E`.
+    ///
+    /// ```
+    /// use durable_runtime::Request;
+    ///
+    /// const ADD: Request<String, u32> = Request::new("add"); // rejected with a text
+    /// const PAY: Request<u64, String, PayError> = Request::new("pay");
+    /// assert_eq!(ADD.name(), "add");
+    ///
+    /// #[derive(Debug, serde::Serialize, serde::Deserialize)]
+    /// enum PayError { TooLittle, Closed }
+    /// # let _ = PAY;
+    /// ```
+    ///
+    /// Making it with something else does not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{InstanceHandle, Request, RequestError};
+    /// # const ADD: Request<String, u32> = Request::new("add");
+    /// async fn add(cart: InstanceHandle<()>) -> Result<u32, RequestError> {
+    ///     cart.request(ADD, &7).await // not a `String`
+    /// }
+    /// ```
+    Request<I, O, E = String>, "a request"
+}
+
 reference_by_name!(ActivityRef, Activity<I, O>, "an activity");
 reference_by_name!(EventRef, EventName<T>, "an external event");
 reference_by_name!(ViewRef, View<T>, "a view");
+reference_by_name!(RequestRef, Request<I, O, E>, "a request");
 
 impl<I, O> Orchestration<I, O> {
     /// The same orchestration at this version, such as `2.1.0`.

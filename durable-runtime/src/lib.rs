@@ -105,6 +105,7 @@ mod payload;
 mod payload_codec;
 mod random;
 mod registry;
+mod rejection;
 mod replay;
 mod retention;
 mod runtime;
@@ -114,13 +115,14 @@ mod watchdog;
 pub use activity::ActivityContext;
 pub use attribute::{Attribute, AttributeType, IntoAttribute};
 pub use client::{
-    ActivityStatus, Client, ClientError, InstanceHandle, InstanceStream, Instances, IntoQuery,
-    Start, SuspendedChild, ViewChanges, Wait,
+    ActivityStatus, Admission, Client, ClientError, InstanceHandle, InstanceStream, Instances,
+    IntoQuery, RequestCall, RequestError, Start, SuspendedChild, ViewChanges, Wait,
 };
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, Branch, ExternalEvent, ExternalEvents, OrchestrationContext, Patched, Promise,
-    Run, SendEvent, Sleep, SubOrchestration, TryExternalEvent,
+    ActivityCall, Branch, ExternalEvent, ExternalEvents, IncomingRequest, OrchestrationContext,
+    Patched, Promise, RequestWait, Run, SendEvent, SentRequest, Sleep, SubOrchestration,
+    TryExternalEvent, TryRequest,
 };
 /// Which instances are meant: filters, orders and pages.
 pub use durable_core::filter;
@@ -137,17 +139,18 @@ pub use durable_core::{
     ActivityOptions, AttributeKind, AttributeValue, Attributes, CUSTOM_STATUS_VIEW, Carried,
     CommandId, CommandKind, Corruption, Difference, Event, EventClass, EventId, EventKind,
     ExecutionId, Failure, FailureKind, History, HistoryEntry, HistoryFault, InstanceId, LimitError,
-    Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, UnreadEvent,
-    Version, Violation, ViolationHint,
+    Limits, MessageId, Name, Parent, Payload, PromiseToken, Requester, RetryPolicy, SourceFault,
+    UnreadEvent, UnreadRequest, Version, Violation, ViolationHint,
 };
 pub use execution::Misuse;
 pub use handle::{
     Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
-    VersionedOrchestration, View, ViewRef,
+    Request, RequestRef, VersionedOrchestration, View, ViewRef,
 };
 pub use options::{FaultPolicy, RuntimeOptions};
 pub use payload_codec::{PayloadCodec, PayloadCodecError};
 pub use registry::{DEFAULT_VERSION, Registry, RegistryBuilder, RegistryError};
+pub use rejection::RequestFailure;
 pub use replay::{ReplayFailure, ReplayRest, Replayed, Replayer, replay};
 pub use retention::Retention;
 pub use runtime::{Runtime, RuntimeBuilder};
@@ -167,7 +170,8 @@ pub use start_error::{IdleReason, StartError};
 pub mod prelude {
     pub use crate::{
         Activity, ActivityContext, Attribute, Client, EventName, Failure, IdReuse, InstanceHandle,
-        Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions, View,
+        Orchestration, OrchestrationContext, Registry, Request, RetryPolicy, Runtime,
+        RuntimeOptions, View,
     };
 }
 

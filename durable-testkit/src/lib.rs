@@ -67,7 +67,7 @@ pub use memory::{
     WorkSnapshot,
 };
 #[cfg(feature = "conformance")]
-pub use message::{event_message, start_message};
+pub use message::{event_message, request_message, start_message};
 #[cfg(feature = "model")]
 pub use model::{Divergence, ModelFailure, ModelScript, ModelTest};
 pub use replay::{

@@ -32,6 +32,23 @@ pub fn event_message(message_id: impl Into<MessageId>) -> Message {
     }
 }
 
+/// A request `add` of a client that carries its own message id.
+///
+/// ```
+/// assert_eq!(durable_testkit::request_message("r1").message_id, "r1");
+/// ```
+pub fn request_message(message_id: impl Into<MessageId>) -> Message {
+    let message_id = message_id.into();
+    Message {
+        body: MessageBody::Requested {
+            name: "add".into(),
+            input: Payload::from(message_id.as_str()),
+            requester: None,
+        },
+        message_id,
+    }
+}
+
 /// What became of a start, as it is compared: each provider counts in its own way what
 /// was seen, but they give it to the same starts.
 pub(crate) fn comparable(outcome: StartOutcome) -> StartOutcome {

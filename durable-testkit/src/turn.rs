@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
     Claim, CommitId, InboxMessage, InstanceStatus, Message, NewWork, NextExecution,
-    OutgoingMessage, ReadyInstance, ReceiptRequest, ReceiptWhen, SourceEvent, TurnCommit,
-    ViewUpdate, WorkKey,
+    OutgoingMessage, ReadyInstance, ReceiptRequest, ReceiptWhen, RequestAnswer, SourceEvent,
+    TurnCommit, ViewUpdate, WorkKey,
 };
 use durable_core::{
     ActivityOptions, Attributes, CUSTOM_STATUS_VIEW, EarlierAttempts, Event, EventId, ExecutionId,
-    Failure, HistoryEntry, InstanceId, Name, Payload,
+    Failure, HistoryEntry, InstanceId, MessageId, Name, Payload,
 };
 
 /// Builds a [`TurnCommit`] for an instance that was claimed. Each event gets
@@ -234,6 +234,17 @@ impl TurnBuilder {
         views.retain(|update| update.name != *name);
         let name = name.clone();
         views.push(ViewUpdate { name, source });
+        self
+    }
+
+    /// Answers a request of a client.
+    pub fn answering(
+        mut self,
+        message_id: impl Into<MessageId>,
+        result: Result<Payload, Failure>,
+    ) -> Self {
+        let answer = RequestAnswer::new(message_id.into(), result);
+        self.turn.answers.push(answer);
         self
     }
 

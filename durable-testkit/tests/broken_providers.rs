@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broken::{
-    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, time, timers, views,
-    waking, work,
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, requests, time,
+    timers, views, waking, work,
 };
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
@@ -120,6 +120,21 @@ faults! {
     waking::SuspendsInSilence => a_suspension_by_a_client_ends_a_wait_for_the_stop;
     waking::StartsWithTheFuture => a_start_says_from_where_to_wait_for_the_end;
     waking::TakesRepeatsForStarts => a_restart_is_repeated_by_its_message_id;
+
+    requests::LosesAnswers =>
+        an_answer_comes_with_its_commit;
+    requests::KeepsTheLastAnswer =>
+        the_first_answer_is_kept,
+        answers_are_kept_up_to_a_number,
+        answers_go_with_a_purge;
+    requests::IgnoresCaseOfRequests => answers_of_awkward_requests_are_kept_apart;
+    requests::AsksAgain => a_request_with_an_answer_is_not_queued_again;
+    requests::AdmitsWhileSuspended => a_suspended_instance_takes_no_request;
+    requests::ForgetsAtARestart => answers_outlive_the_end_and_a_start_anew;
+    requests::AnswersInSilence =>
+        an_answer_ends_a_wait_for_it,
+        a_stop_ends_a_wait_for_an_answer;
+    requests::MeasuresNoAnswers => an_answer_that_breaks_the_limits_is_refused;
 
     work::HandsWorkTwice => work_is_in_one_sessions_hands;
     work::LosesDeadWork => a_dead_sessions_work_is_ready_with_the_crash_counted;

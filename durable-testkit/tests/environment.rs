@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use durable_core::{EventId, EventKind};
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, Orchestration, OrchestrationContext, Registry,
+    Request,
 };
 use durable_testkit::{AtEvent, EnvironmentError, TestEnvironment, TestEnvironmentBuilder};
 use futures::future::{Either, select};
@@ -310,5 +311,30 @@ fn code_that_no_node_has_is_named_at_once() {
         assert_eq!(env.wait(&alone).await.unwrap_err().to_string(), told);
         let days = env.now().duration_since(began).unwrap().as_secs() / 86_400;
         assert!((1..=3).contains(&days), "{days} days");
+    });
+}
+
+#[test]
+fn a_request_is_answered_across_a_crash_of_its_node() {
+    const ADD: Request<u64, u64> = Request::new("add");
+    const COUNTER: Orchestration<u64, u64> = Orchestration::new("counter");
+    let counter = |ctx: OrchestrationContext, mut sum: u64| async move {
+        for _ in 0..2 {
+            let add = ctx.request(ADD).await?;
+            ctx.sleep(DAY).await?;
+            sum += add.input();
+            add.answer(&sum)?;
+        }
+        Ok::<_, Failure>(sum)
+    };
+    let registry = Registry::builder().orchestration(COUNTER, counter);
+    TestEnvironment::builder(registry.build().unwrap()).run(async |env| {
+        env.crash_after(AtEvent::of_kind(EventKind::RequestReceived));
+        let counter = env.start(COUNTER, "counter-1", &0).await.unwrap();
+        let handle = env.client().instance(COUNTER, "counter-1");
+        let (first, second) = tokio::join!(handle.request(ADD, &1), handle.request(ADD, &2));
+        assert_eq!((first, second), (Ok(1), Ok(3)));
+        assert_eq!(env.wait(&counter).await.unwrap(), 3);
+        assert_eq!(env.crashes(), 1);
     });
 }

@@ -205,6 +205,12 @@ fn a_store_that_loses_events_is_found() {
 }
 
 #[test]
+fn a_store_that_mixes_up_answers_is_found() {
+    let check = "requests_are_answered_once";
+    let _ = assert_found(check, broken::mixes_up_answers, 0..30);
+}
+
+#[test]
 fn a_store_that_loses_starts_is_found() {
     let _ = assert_found("starts_finish", broken::loses_starts, 0..30);
 }

@@ -7,6 +7,9 @@ pub mod concepts {}
 #[doc = include_str!("../../docs/client.md")]
 pub mod client {}
 
+#[doc = include_str!("../../docs/requests.md")]
+pub mod requests {}
+
 #[doc = include_str!("../../docs/determinism.md")]
 pub mod determinism {}
 

@@ -76,6 +76,21 @@ fn hello_greets() {
 }
 
 #[test]
+fn cart_answers_requests() {
+    let expected = [
+        "tea: 1 item",
+        "cups: 2 items",
+        "cups: 2 items",
+        "moon: the shop does not sell moon",
+        "teapot: a cart has room for 2 items",
+        "7: invalid payload",
+        "checked out: tea, cups",
+        "the cart returned 2 items",
+    ];
+    assert_eq!(run(env!("CARGO_BIN_EXE_cart"), &[]), expected);
+}
+
+#[test]
 fn fan_out_counts() {
     let lines = run(env!("CARGO_BIN_EXE_fan_out"), &[]);
     assert_eq!(lines, ["10 texts have 55 words"]);

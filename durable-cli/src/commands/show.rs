@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::view;
 use crate::error::CliError;
-use crate::operation::{Operation, operations};
+use crate::operation::{OpenRequest, Operation, open_requests, operations};
 use crate::output::{BOLD, DIM, Output, status_style};
 use crate::read;
 use crate::store::Store;
@@ -22,6 +22,7 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     let history = read::history(store, &record.instance, record.execution_id).await?;
     let mut open = operations(&history);
     open.retain(Operation::is_open);
+    let requests = open_requests(&history);
     let executions = store.provider().executions(&record.instance).await?;
     let instance = store
         .client()
@@ -32,6 +33,7 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
     if output.is_json {
         let mut shown = view::record(&record);
         shown["waits_for"] = open.iter().map(view::operation).collect();
+        shown["requests"] = requests.iter().map(view::request).collect();
         shown["activities"] = activities.iter().map(view::activity).collect();
         shown["suspended_children"] = suspended.iter().map(view::suspended_child).collect();
         shown["views"] = views.iter().map(view::published).collect();
@@ -48,6 +50,9 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         field(output, "executions", &executions.len().to_string())?;
     }
     waits(output, &record, &open, &activities, store.now_ms())?;
+    for request in &requests {
+        output.line(&format!("  {}", harmless(&owed(request, store.now_ms()))))?;
+    }
     for child in &suspended {
         let SuspendedChild {
             instance, failure, ..
@@ -57,6 +62,17 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         output.line(&format!("  {}", harmless(&line)))?;
     }
     Ok(())
+}
+
+fn owed(request: &OpenRequest, now_ms: u64) -> String {
+    let OpenRequest {
+        name,
+        message_id,
+        since_ms,
+        ..
+    } = request;
+    let since = span(now_ms.saturating_sub(*since_ms));
+    format!("owes the answer to request `{name}` (`{message_id}`) since {since}")
 }
 
 fn field(output: Output, name: &str, value: &str) -> Result<(), CliError> {
@@ -137,7 +153,8 @@ fn waits(
             output.line(&format!("  waits to be resumed: `{}`", harmless(&next)))?;
         }
         InstanceStatus::Running if open.is_empty() => {
-            return output.line("  waits for a node that runs its next turn");
+            // The wait for a request leaves no trace in the history.
+            return output.line("  waits for a request, or for a node that runs its next turn");
         }
         _ => {}
     }
@@ -229,6 +246,7 @@ fn wait(operation: &Operation, now_ms: u64) -> String {
         CommandKind::Promise => format!("promise `{name}`, token {target}"),
         CommandKind::Message => format!("the receipt of event `{name}` to `{target}`"),
         CommandKind::SubOrchestration => format!("child `{target}` of `{name}`"),
+        CommandKind::Request => format!("the answer of `{target}` to request `{name}`"),
         _ => format!("activity `{name}`"),
     };
     format!("{perhaps}{what}, since {since}")

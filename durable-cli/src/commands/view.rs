@@ -6,7 +6,7 @@ use durable_runtime::{ActivityStatus, SuspendedChild};
 use serde_json::{Value, json};
 
 use crate::json::value_of;
-use crate::operation::{Operation, OperationOutcome};
+use crate::operation::{OpenRequest, Operation, OperationOutcome};
 
 pub(super) fn failure(failure: &Failure) -> Value {
     json!({
@@ -67,6 +67,15 @@ pub(super) fn operation(operation: &Operation) -> Value {
         "end": end,
         "earlier_attempts": operation.earlier_attempts,
         "certain": operation.is_certain,
+    })
+}
+
+pub(super) fn request(request: &OpenRequest) -> Value {
+    json!({
+        "event": request.event_id,
+        "id": request.message_id,
+        "name": request.name,
+        "since_ms": request.since_ms,
     })
 }
 

@@ -183,6 +183,7 @@ async fn an_instance_says_what_it_waits_for() {
         "name": "text", "value": "text", "execution": "number", "event": "number",
         "changed_at_ms": "number",
     }]);
+    expected["requests"] = json!([]);
     assert_eq!(shape(&shown), expected);
 
     let text = place.durable(&["show", "waits-1"]).done();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use durable_core::provider::StatusKind;
 use serde_json::json;
 
-use crate::support::{Place, QUICK, WAITS, command, shape};
+use crate::support::{COUNTER, Place, QUICK, WAITS, command, shape};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_is_started_and_a_node_runs_it() {
@@ -111,6 +111,52 @@ async fn events_and_promises_reach_their_instances() {
     let waits = node.client().instance(WAITS, "waits-1");
     let failure = waits.wait().await.unwrap_err().to_string();
     assert_eq!(failure, "instance `waits-1` failed: no_money: the card");
+    node.shutdown(Duration::from_secs(5)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_prints_its_answer() {
+    let place = Place::new();
+    let node = place.node().await;
+    let client = node.client();
+    client.start(COUNTER, "counter-1", &0).await.unwrap();
+    for _ in 0..2 {
+        let added = place.durable(&["request", "counter-1", "add", "3", "--id", "r-1"]);
+        assert_eq!(added.done(), "3\n");
+    }
+    let added = place.json(&["request", "counter-1", "add", "4"]);
+    let expected = json!({ "instance": "counter-1", "request": "add", "answer": 7 });
+    assert_eq!(added, expected);
+    let rejected = place
+        .durable(&["request", "counter-1", "add", "0"])
+        .refused();
+    assert!(rejected.contains("rejected"), "{rejected}");
+    assert!(rejected.contains("nothing is added"), "{rejected}");
+    let malformed = place.durable(&["request", "counter-1", "add", "\"x\""]);
+    assert!(malformed.refused().contains("invalid payload"));
+    let unknown = place
+        .durable(&["request", "counter-0", "add", "1"])
+        .refused();
+    assert!(unknown.contains("there is no instance"), "{unknown}");
+    let late = place.durable(&[
+        "request",
+        "counter-1",
+        "add",
+        "1",
+        "--id",
+        "r-2",
+        "--timeout",
+        "300ms",
+    ]);
+    let late = late.refused();
+    assert!(late.contains("ask again with `--id r-2`"), "{late}");
+    let shown = place.durable(&["show", "counter-1"]).done();
+    let owed = "owes the answer to request `add` (`r-2`)";
+    assert!(shown.contains(owed), "{shown}");
+    assert_eq!(
+        place.json(&["show", "counter-1"])["requests"][0]["id"],
+        "r-2"
+    );
     node.shutdown(Duration::from_secs(5)).await;
 }
 

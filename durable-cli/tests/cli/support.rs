@@ -7,7 +7,7 @@ use std::time::Duration;
 use durable_provider_sqlite::SqliteProvider;
 use durable_runtime::{
     Activity, ActivityContext, Client, EventName, Failure, Orchestration, OrchestrationContext,
-    Registry, Runtime,
+    Registry, Request, Runtime,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -61,8 +61,27 @@ async fn rounds(ctx: OrchestrationContext, left: u64) -> Result<u64, Failure> {
     }
 }
 
+pub(crate) const COUNTER: Orchestration<u64, u64> = Orchestration::new("counter");
+const ADD: Request<u64, u64> = Request::new("add");
+
+/// Adds what it is told; rejects 0, and keeps the caller of 1 waiting.
+async fn counter(ctx: OrchestrationContext, mut sum: u64) -> Result<u64, Failure> {
+    loop {
+        let add = ctx.request(ADD).await?;
+        match add.input() {
+            0 => add.reject("nothing is added")?,
+            1 => ctx.sleep(DAY).await?,
+            number => {
+                sum += number;
+                add.answer(&sum)?;
+            }
+        }
+    }
+}
+
 pub(crate) fn registry() -> Registry {
     Registry::builder()
+        .orchestration(COUNTER, counter)
         .orchestration(QUICK, quick)
         .orchestration(WAITS, waits)
         .orchestration(FAILS, fails)

@@ -63,8 +63,8 @@ use alloc::vec::Vec;
 
 pub use error::{DecodeError, EncodeError, PayloadFault};
 pub use record::{
-    RecordKind, decode_failure, decode_message, decode_status, encode_failure, encode_message,
-    encode_status,
+    RecordKind, decode_answer, decode_failure, decode_message, decode_status, encode_answer,
+    encode_failure, encode_message, encode_status,
 };
 
 use crate::event::EventKind;

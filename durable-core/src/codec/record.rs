@@ -1,4 +1,4 @@
-//! What a store keeps besides history: messages, statuses and failures,
+//! What a store keeps besides history: messages, statuses, failures and answers,
 //! as bytes that survive upgrades.
 //!
 //! They share the envelope, the rules and the guarantees of history entries; their
@@ -11,6 +11,7 @@ use super::error::{DecodeError, EncodeError};
 use super::{envelope, payload};
 use crate::failure::Failure;
 use crate::provider::{InstanceStatus, Message};
+use crate::text::Payload;
 
 /// Defines [`RecordKind`] from one list of `number revision Name "what it is called"`.
 macro_rules! record_kinds {
@@ -62,6 +63,8 @@ record_kinds! {
     261 1 PromiseSettledMessage "promise message",
     262 1 CancelMessage "cancel message",
     263 1 TerminateMessage "terminate message",
+    264 1 RequestedMessage "request message",
+    265 1 RequestFinishedMessage "answer message",
     270 1 ReceiptMessage "receipt message",
     768 1 PendingStatus "pending status",
     769 1 RunningStatus "running status",
@@ -70,6 +73,7 @@ record_kinds! {
     772 1 FailedStatus "failed status",
     773 1 TerminatedStatus "terminated status",
     1024 1 Failure "failure",
+    1280 1 RequestAnswer "answer",
 }
 
 impl RecordKind {
@@ -197,4 +201,19 @@ record_functions! {
     /// revision that this release does not know.
     decode_failure
     "failure" Failure, write_failure, read_failure;
+
+    /// Encodes the answer to a request.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::RecordTooLarge`].
+    encode_answer
+    /// Decodes what [`encode_answer`] returned, in this release or an earlier one.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the bytes: damage, another sort of record, or a kind or
+    /// revision that this release does not know.
+    decode_answer
+    "answer" Result<Payload, Failure>, write_answer, read_answer;
 }

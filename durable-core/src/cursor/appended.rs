@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use super::Cursor;
 use super::block::Output;
 use super::operation::OperationKind;
-use crate::event::{Carried, Effect, EndedOperation};
+use crate::event::{Carried, Effect, EndedOperation, Requester};
 use crate::history::HistoryEntry;
 use crate::id::{CommandId, EventId};
-use crate::text::InstanceId;
+use crate::text::{InstanceId, MessageId};
 
 /// An entry that is to be stored, and what the cursor knows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl AppendedEntry {
 ///
 /// It can be matched exhaustively on purpose: a runtime that leaves one of them running is
 /// wrong, and the compiler should say so. What only the code listens to (external events,
-/// promises) is not among them.
+/// promises, answers) is not among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftOpen {
     /// An activity.
@@ -86,15 +86,27 @@ pub enum LeftOpen {
         /// The child.
         instance: InstanceId,
     },
+    /// A request of which the requester awaits the answer.
+    Request {
+        /// The event that brought it.
+        event_id: EventId,
+        /// Its id.
+        message_id: MessageId,
+        /// The orchestration that waits for the answer; `None` is a client.
+        requester: Option<Box<Requester>>,
+        /// Whether the code had taken it.
+        is_taken: bool,
+    },
 }
 
 impl LeftOpen {
-    /// The event that scheduled it.
+    /// The event that scheduled or brought it.
     pub const fn event_id(&self) -> EventId {
         match self {
             Self::Activity { event_id, .. }
             | Self::Timer { event_id }
-            | Self::Child { event_id, .. } => *event_id,
+            | Self::Child { event_id, .. }
+            | Self::Request { event_id, .. } => *event_id,
         }
     }
 
@@ -116,12 +128,16 @@ impl LeftOpen {
             | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
-            | OperationKind::Patch => None,
+            | OperationKind::Patch
+            | OperationKind::RequestWait(_)
+            | OperationKind::RequestArrived(_)
+            | OperationKind::SentRequest => None,
         }
     }
 
-    /// The operation that an output would have cancelled.
-    fn of_cancellation(output: &Output) -> Option<Self> {
+    /// The operation that an output would have cancelled, or the request that it would have
+    /// answered.
+    fn of_ending(output: &Output) -> Option<Self> {
         match output.event.effect(&output.ended) {
             Effect::CancelActivity {
                 event_id,
@@ -135,6 +151,17 @@ impl LeftOpen {
                 event_id,
                 instance: instance.clone(),
             }),
+            Effect::AnswerRequest {
+                event_id,
+                message_id,
+                requester,
+                ..
+            } => Some(Self::Request {
+                event_id,
+                message_id: message_id.clone(),
+                requester: requester.cloned().map(Box::new),
+                is_taken: true,
+            }),
             Effect::None
             | Effect::Begin { .. }
             | Effect::RunActivity { .. }
@@ -144,6 +171,7 @@ impl LeftOpen {
             | Effect::StartDetached { .. }
             | Effect::RaiseEvent { .. }
             | Effect::SettlePromise { .. }
+            | Effect::SendRequest { .. }
             | Effect::ChangeView { .. }
             | Effect::ChangeAttributes
             | Effect::ContinueAsNew
@@ -174,17 +202,18 @@ impl Cursor {
     }
 
     /// After the execution ended: the activities, timers and children that were still
-    /// open, in the order of their events. Of a replayed execution too.
+    /// open, and the requests without an answer that do not go along with continue-as-new, in
+    /// the order of their events. Of a replayed execution too.
     #[must_use]
     pub fn take_left_open(&mut self) -> Vec<LeftOpen> {
         let left_behind = self.left_behind.as_mut();
         left_behind.map_or_else(Vec::new, |left| core::mem::take(&mut left.open))
     }
 
-    /// Cancellations that will not be recorded, because the execution was ended from
-    /// outside before: what they cancel stays open until that end.
+    /// Outputs that will not be recorded, because the execution was ended from outside
+    /// before: what they cancel or answer stays open until that end.
     pub(super) fn keep_open<'a>(&mut self, unrecorded: impl IntoIterator<Item = &'a Output>) {
-        let still_open = unrecorded.into_iter().filter_map(LeftOpen::of_cancellation);
+        let still_open = unrecorded.into_iter().filter_map(LeftOpen::of_ending);
         for operation in still_open {
             self.left_behind
                 .get_or_insert_default()
@@ -193,14 +222,21 @@ impl Cursor {
         }
     }
 
+    /// Whether the next execution gets what this one did not read.
+    fn continues_as_new(&self) -> bool {
+        let left_behind = self.left_behind.as_ref();
+        left_behind.is_some_and(|left| left.carried.is_some())
+    }
+
     /// Notes what is open at the end.
     pub(super) fn note_left_open(&mut self) {
         let open: Vec<LeftOpen> = self
             .operations
             .open()
             .filter_map(|(event_id, key)| LeftOpen::of(event_id, self.operations.kind(key)?))
+            .chain(self.requests.left_open(!self.continues_as_new()))
             .collect();
-        let unrecorded = self.block.take_cancellations();
+        let unrecorded = self.block.take_outputs();
         self.keep_open(&unrecorded);
         if !open.is_empty() {
             self.left_behind.get_or_insert_default().open.extend(open);

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::external::ArrivedEvent;
 use super::operation::OpKey;
+use super::request::{RequestCall, RequestPlace};
 use crate::event::{EndedOperation, Event};
 use crate::text::Name;
 
@@ -15,7 +16,7 @@ pub(super) struct Output {
     pub(super) event: Event,
     /// The operation that it opens.
     pub(super) operation: Option<OpKey>,
-    /// The operation that it cancels.
+    /// The operation that it cancels, or whose request it answers.
     pub(super) ended: EndedOperation,
 }
 
@@ -66,6 +67,10 @@ struct Seldom {
     looks: Vec<(Name, OpKey)>,
     /// External events whose subscription was dropped before it took them.
     returned: Vec<ArrivedEvent>,
+    /// Futures that asked for requests.
+    request_calls: Vec<RequestCall>,
+    /// Requests whose future was dropped before it took them.
+    returned_requests: Vec<RequestPlace>,
 }
 
 impl Seldom {
@@ -77,17 +82,19 @@ impl Seldom {
             && self.asking.is_empty()
             && self.looks.is_empty()
             && self.returned.is_empty()
+            && self.request_calls.is_empty()
+            && self.returned_requests.is_empty()
     }
 }
 
 impl Block {
     /// Adds a command.
-    pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) {
+    pub(super) fn push(&mut self, output: Output) {
         if self.commands.capacity() == 0 {
             // Most polls emit one: room for that alone, where there is none.
             self.commands.reserve_exact(1);
         }
-        self.commands.push(Output::new(event, operation));
+        self.commands.push(output);
     }
 
     /// Adds a command that is the recorded output at the distance
@@ -174,6 +181,16 @@ impl Block {
         self.seldom().returned.push(event);
     }
 
+    /// Adds a future that asks for a request.
+    pub(super) fn call_request(&mut self, call: RequestCall) {
+        self.seldom().request_calls.push(call);
+    }
+
+    /// Adds a request that is to be given to another future.
+    pub(super) fn give_back_request(&mut self, place: RequestPlace) {
+        self.seldom().returned_requests.push(place);
+    }
+
     /// Whether a flush has nothing to do.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
@@ -210,18 +227,26 @@ impl Block {
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.looks))
     }
 
-    /// Takes the cancellations.
-    pub(super) fn take_cancellations(&mut self) -> Vec<Output> {
-        let seldom = self.seldom.as_mut();
-        seldom.map_or_else(Vec::new, |seldom| {
-            core::mem::take(&mut seldom.cancellations)
-        })
-    }
-
     /// Takes the external events that were given back.
     pub(super) fn take_returned(&mut self) -> Vec<ArrivedEvent> {
         let seldom = self.seldom.as_mut();
         seldom.map_or_else(Vec::new, |seldom| core::mem::take(&mut seldom.returned))
+    }
+
+    /// Takes the futures that asked for requests, in the order in which they did.
+    pub(super) fn take_request_calls(&mut self) -> Vec<RequestCall> {
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| {
+            core::mem::take(&mut seldom.request_calls)
+        })
+    }
+
+    /// Takes the requests that were given back.
+    pub(super) fn take_returned_requests(&mut self) -> Vec<RequestPlace> {
+        let seldom = self.seldom.as_mut();
+        seldom.map_or_else(Vec::new, |seldom| {
+            core::mem::take(&mut seldom.returned_requests)
+        })
     }
 
     /// Takes the operations of the commands for which recorded events stand.

@@ -37,16 +37,18 @@ impl Cursor {
             return Err(self.out_of_turn("flush", "outside of an execution"));
         }
         if self.is_cut_off() {
-            let unrecorded = self.block.take_cancellations();
+            let unrecorded = self.block.take_outputs();
             self.keep_open(&unrecorded);
             self.block.clear();
             return Ok(());
         }
         if self.block.has_more_than_commands() {
             self.return_events();
+            self.return_requests();
             self.queue_readers();
             self.request_runs();
             self.answer_looks();
+            self.answer_request_calls();
         }
         let found = self.block.take_found();
         let mut outputs = self.block.take_outputs();
@@ -182,13 +184,16 @@ impl Cursor {
                 }
             }
             // An open operation is all that there is to say of it.
-            Event::TimerCreated { .. } | Event::ExternalEventSent { .. } => {}
+            Event::TimerCreated { .. }
+            | Event::ExternalEventSent { .. }
+            | Event::RequestSent { .. } => {}
             // They ask something of the world and nothing of the cursor.
             Event::ActivityCancelRequested { .. }
             | Event::TimerCancelled { .. }
             | Event::SubOrchestrationCancelRequested { .. }
             | Event::OrchestrationChained { .. }
-            | Event::PromiseResolutionSent { .. } => {}
+            | Event::PromiseResolutionSent { .. }
+            | Event::RequestAnswered { .. } => {}
             // The code has its answer already.
             Event::OperationCompleted { .. } | Event::PatchMarked { .. } => {}
             // No outputs.
@@ -203,6 +208,9 @@ impl Cursor {
             | Event::SubOrchestrationFailed { .. }
             | Event::PromiseResolved { .. }
             | Event::PromiseRejected { .. }
+            | Event::RequestReceived { .. }
+            | Event::RequestCompleted { .. }
+            | Event::RequestFailed { .. }
             | Event::OrchestrationCancelRequested { .. } => {}
         }
         command_id
@@ -278,6 +286,8 @@ impl Cursor {
                 .cloned()
                 .collect(),
             unread_events,
+            unread_requests: self.requests.unread(),
+            answered_request_ids: self.requests.answered_ids(),
             cancel_reason: self.cancel_reason.as_deref().map(Into::into),
         }
     }

@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 use super::appended::AppendedEntry;
 use super::external::{Externals, RecentMessages};
 use super::operation::{OpKey, OperationKind, Outcome};
+use super::request::Requests;
 use super::views::Views;
 use super::{Cursor, CursorError, CursorStage};
 use crate::corruption::{HistoryFault, SourceFault};
 use crate::event::{
     Brings, Carried, Completion, EndedOperation, Event, EventKind, Input, UnreadEvent,
+    UnreadRequest,
 };
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
@@ -50,8 +52,11 @@ pub enum Delivery {
 pub enum DropReason {
     /// It completes nothing that is open: unknown, completed before, or given up.
     NotOpen,
-    /// An external event with this message id was accepted before.
+    /// An external event with this message id was accepted before, or a request with it
+    /// waits for its answer.
     DuplicateMessage,
+    /// A request with this message id was answered before.
+    AnsweredBefore,
     /// Cancellation was requested before.
     AlreadyCancelled,
     /// The execution has started already.
@@ -66,6 +71,7 @@ impl DropReason {
         match self {
             Self::NotOpen => "not_open",
             Self::DuplicateMessage => "duplicate_message",
+            Self::AnsweredBefore => "answered_before",
             Self::AlreadyCancelled => "already_cancelled",
             Self::AlreadyStarted => "already_started",
             Self::Ended => "ended",
@@ -201,6 +207,13 @@ impl Cursor {
                 .recent_messages
                 .contains(message_id)
                 .then_some(DropReason::DuplicateMessage),
+            Input::Request { message_id, .. } if self.requests.is_open(message_id) => {
+                Some(DropReason::DuplicateMessage)
+            }
+            Input::Request { message_id, .. } => self
+                .requests
+                .is_recent(message_id)
+                .then_some(DropReason::AnsweredBefore),
             Input::Cancel { .. } => self
                 .cancel_reason
                 .is_some()
@@ -235,6 +248,12 @@ impl Cursor {
         for event in &carried.unread_events {
             self.receive(event.clone());
         }
+        for id in &carried.answered_request_ids {
+            self.requests.remember(id.clone());
+        }
+        for request in &carried.unread_requests {
+            self.receive_request(EventId::FIRST, request.clone());
+        }
     }
 
     /// Takes in an input, recorded or new; answers with the operation that it ends. A
@@ -255,6 +274,25 @@ impl Cursor {
                 data: data.clone(),
                 message_id: message_id.clone(),
             }),
+            Some(Input::Request { message_id, .. }) if self.requests.is_open(message_id) => {
+                let fault = HistoryFault::RepeatedRequest;
+                return Err(self.corrupt(event.event_id(), event.kind(), fault));
+            }
+            Some(Input::Request {
+                event_id,
+                name,
+                input,
+                message_id,
+                requester,
+            }) => {
+                let request = UnreadRequest {
+                    name: name.clone(),
+                    input: input.clone(),
+                    message_id: message_id.clone(),
+                    requester: requester.cloned(),
+                };
+                self.receive_request(event_id, request);
+            }
             Some(Input::Cancel { reason }) => self.cancel_open_operations(reason),
             Some(Input::Completion(completion)) => {
                 return self
@@ -332,6 +370,7 @@ impl Cursor {
             self.operations.arrived(key, Outcome::Failed(failure));
         }
         self.operations.close_readers();
+        self.cancel_request_waits(reason);
     }
 
     pub(super) fn went_over(&mut self, event_id: EventId, recorded_at_ms: u64) {
@@ -348,6 +387,7 @@ impl Cursor {
         self.stage = CursorStage::Ended;
         self.operations.clear();
         self.externals = Externals::default();
+        self.requests = Requests::default();
         self.recent_messages = RecentMessages::default();
         self.promises.clear();
         self.abandoned.clear();

@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 
 use super::Cursor;
+use super::block::Output;
 use super::operation::{OpKey, OperationKind, Outcome, Phase};
 use crate::event::Event;
 use crate::id::EventId;
@@ -41,7 +42,7 @@ impl Cursor {
                     event_id: EventId::UNASSIGNED,
                     name: name.clone(),
                 };
-                self.push(event, Some(*key));
+                self.push(Output::new(event, Some(*key)));
             }
         }
     }

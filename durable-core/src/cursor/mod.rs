@@ -23,6 +23,7 @@ mod operation;
 mod poll;
 mod reader;
 mod ready;
+mod request;
 mod run;
 mod set_value;
 mod small_map;
@@ -37,6 +38,7 @@ use appended::LeftBehind;
 use block::Block;
 use external::{ArrivedEvent, Externals, RecentMessages};
 use operation::{OperationKind, Operations};
+use request::Requests;
 use tape::Tape;
 use views::Views;
 
@@ -53,6 +55,7 @@ pub use grant::Grant;
 pub use input::{Advance, Delivery, DropReason};
 pub use operation::{ActivityDeadline, OpKey, Outcome};
 pub use poll::OpPoll;
+pub use request::ReceivedRequest;
 pub(crate) use tape::EntryOrder;
 
 /// Replays and extends the history of one execution.
@@ -144,6 +147,7 @@ pub struct Cursor {
     numbering: CommandNumbering,
     operations: Operations,
     externals: Externals,
+    requests: Requests,
     recent_messages: RecentMessages,
     /// Open promises by number.
     promises: BTreeMap<u64, EventId>,
@@ -173,7 +177,7 @@ enum CursorStage {
     /// A terminal event was reached.
     Ended,
     /// It cannot go on.
-    Failed(CursorError),
+    Failed(Box<CursorError>),
 }
 
 impl Cursor {
@@ -190,6 +194,7 @@ impl Cursor {
             numbering: CommandNumbering::default(),
             operations: Operations::default(),
             externals: Externals::default(),
+            requests: Requests::default(),
             recent_messages: RecentMessages::default(),
             promises: BTreeMap::new(),
             promises_created: 0,
@@ -239,7 +244,7 @@ impl Cursor {
 
     /// How many operations wait for an input.
     pub fn open_operations(&self) -> usize {
-        self.operations.open_count()
+        self.operations.open_count() + self.requests.waits()
     }
 
     /// Whether a run is being executed: the step is not over before it ends.
@@ -366,7 +371,7 @@ impl Cursor {
     }
 
     fn fail(&mut self, error: CursorError) -> CursorError {
-        self.stage = CursorStage::Failed(error.clone());
+        self.stage = CursorStage::Failed(Box::new(error.clone()));
         error
     }
 

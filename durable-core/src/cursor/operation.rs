@@ -12,8 +12,11 @@
 //!
 //! A run goes from `Called` (in the poll that made it) to `Requested` to `Permitted`;
 //! when it is polled then, it is `Running` until it ends, or takes its recorded
-//! result. Memory is one slot per operation in this table; an operation that
-//! ended leaves nothing behind.
+//! result. A wait for a request goes from `Called` to `Waiting` at once, if there is a request,
+//! and else to `WaitsForRequest`, without an event.
+//!
+//! Memory is one slot per operation in this table; an operation that ended leaves nothing
+//! behind.
 
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
@@ -24,6 +27,7 @@ use super::external::ArrivedEvent;
 use super::open::OpenTable;
 use super::reader::Reader;
 use super::ready::Ready;
+use super::request::{ReceivedRequest, RequestPlace, WaitOrder};
 use crate::event::{EndedOperation, Event, EventKind};
 use crate::failure::Failure;
 use crate::id::EventId;
@@ -64,6 +68,8 @@ pub enum Outcome {
     Patched(bool),
     /// A look found nothing.
     Nothing,
+    /// A request.
+    Request(Box<ReceivedRequest>),
 }
 
 impl From<Result<Payload, Failure>> for Outcome {
@@ -109,6 +115,13 @@ pub(super) enum OperationKind {
     Run(Box<Name>),
     /// A patch question.
     Patch,
+    /// A wait for a request of this name, or the question whether there is one.
+    RequestWait(Box<Name>),
+    /// The same with the request that arrived for it. If the future is dropped before it
+    /// takes the request, that goes back.
+    RequestArrived(RequestPlace),
+    /// A request of another instance.
+    SentRequest,
 }
 
 impl OperationKind {
@@ -123,7 +136,8 @@ impl OperationKind {
             Self::Reader(_) => Some(EventKind::ExternalEventsSubscribed),
             Self::SentEvent => Some(EventKind::ExternalEventSent),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
-            Self::Run(_) | Self::Patch => None,
+            Self::SentRequest => Some(EventKind::RequestSent),
+            Self::Run(_) | Self::Patch | Self::RequestWait(_) | Self::RequestArrived(_) => None,
         }
     }
 
@@ -150,7 +164,10 @@ impl OperationKind {
             | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
-            | Self::Patch => None,
+            | Self::Patch
+            | Self::RequestWait(_)
+            | Self::RequestArrived(_)
+            | Self::SentRequest => None,
         }
     }
 
@@ -168,7 +185,10 @@ impl OperationKind {
             | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
-            | Self::Patch => EndedOperation::Plain,
+            | Self::Patch
+            | Self::RequestWait(_)
+            | Self::RequestArrived(_)
+            | Self::SentRequest => EndedOperation::Plain,
         }
     }
 }
@@ -184,8 +204,11 @@ pub(super) enum Phase {
     Waiting { turn: u64 },
     /// Its value is there to be taken in this poll.
     Granted { turn: u64 },
-    /// A run or a look of the current poll: its turn is not known yet.
+    /// A run, a look or the question for a request of the current poll: its turn is not known
+    /// yet.
     Called,
+    /// A wait for a request.
+    WaitsForRequest { order: WaitOrder },
     /// A run that is to be executed or looked up, in this turn.
     Requested { turn: u64 },
     /// A run that may begin in this poll.
@@ -219,6 +242,7 @@ impl Operation {
             }
             Phase::Emitted { .. }
             | Phase::Called
+            | Phase::WaitsForRequest { .. }
             | Phase::Requested { .. }
             | Phase::Permitted { .. }
             | Phase::Running => false,
@@ -396,6 +420,27 @@ impl Operations {
         self.arrived(key, value);
     }
 
+    /// Its wait for a request begins.
+    pub(super) fn waits(&mut self, key: OpKey, order: WaitOrder) {
+        if let Some(operation) = self.get_mut(key) {
+            debug_assert_eq!(operation.phase, Phase::Called);
+            operation.phase = Phase::WaitsForRequest { order };
+        }
+    }
+
+    /// A request arrived at an operation, which holds it until its future takes it.
+    pub(super) fn arrived_request(
+        &mut self,
+        key: OpKey,
+        place: RequestPlace,
+        request: Box<ReceivedRequest>,
+    ) {
+        if let Some(operation) = self.get_mut(key) {
+            operation.kind = OperationKind::RequestArrived(place);
+            self.arrived(key, Outcome::Request(request));
+        }
+    }
+
     /// Its future was polled and found no value. Whether it is a reader that asks for its
     /// next event from now on.
     pub(super) fn asked(&mut self, key: OpKey) -> bool {
@@ -415,6 +460,7 @@ impl Operations {
             Phase::Emitted { .. }
             | Phase::Granted { .. }
             | Phase::Called
+            | Phase::WaitsForRequest { .. }
             | Phase::Permitted { .. }
             | Phase::Running => false,
         }

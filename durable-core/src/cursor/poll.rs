@@ -10,6 +10,7 @@ use super::Cursor;
 use super::block::Output;
 use super::operation::{OpKey, OperationKind, Outcome, Phase};
 use super::reader::Reader;
+use super::request::IfNone;
 use crate::command::{Command, Ending, OneWayCommand};
 use crate::event::{Event, EventKind};
 use crate::id::{EventId, PromiseToken};
@@ -44,8 +45,11 @@ impl Cursor {
             }
             Command::SendEvent { .. } => OperationKind::SentEvent,
             Command::Patch { .. } => OperationKind::Patch,
+            Command::SendRequest { .. } => OperationKind::SentRequest,
             Command::Run { name } => return self.call_run(name.clone()),
             Command::TryExternal { name } => return self.look_for(name.clone()),
+            Command::Request { name } => return self.call_request(name.clone(), IfNone::Wait),
+            Command::TryRequest { name } => return self.call_request(name.clone(), IfNone::Tell),
         };
         self.open_with(kind, command.into_event(self.execution_id))
     }
@@ -81,7 +85,7 @@ impl Cursor {
         let block_index = self.block.next_index();
         let key = self.operations.insert(kind, Phase::Emitted { block_index });
         if let Some(event) = event {
-            self.push(event, Some(key));
+            self.push(Output::new(event, Some(key)));
         }
         key
     }
@@ -89,28 +93,31 @@ impl Cursor {
     /// Adds a command to the block of this poll, by itself or by the recorded
     /// event that it is; says whether it was found. A patch question is not answered before
     /// the flush.
-    pub(super) fn push(&mut self, event: Event, operation: Option<OpKey>) -> bool {
+    pub(super) fn push(&mut self, output: Output) -> bool {
         let recorded = self
             .block
             .next_to_find()
             .and_then(|distance| self.tape.output(distance));
-        let is_found = event.kind() != EventKind::PatchMarked
-            && recorded.is_some_and(|recorded| event.is_exact(self.owner(), recorded));
+        let is_found = output.event.kind() != EventKind::PatchMarked
+            && recorded.is_some_and(|recorded| output.event.is_exact(self.owner(), recorded));
         match is_found {
-            true => self.block.push_found(operation),
-            false => self.block.push(event, operation),
+            true => self.block.push_found(output.operation),
+            false => self.block.push(output),
         }
         is_found
     }
 
     /// The code did something that has no answer.
     pub fn emit(&mut self, command: OneWayCommand) {
+        if let OneWayCommand::AnswerRequest { message_id, result } = command {
+            return self.answer_request(message_id, result);
+        }
         let sets_value = command.sets_value();
         let event = command.into_event();
         if sets_value {
             self.set_value(&event);
         }
-        let is_found = self.push(event, None);
+        let is_found = self.push(Output::new(event, None));
         if sets_value && !is_found && !self.tape.is_at_end() {
             self.set_recorded_value();
         }
@@ -140,10 +147,13 @@ impl Cursor {
 
     pub(super) fn take(&mut self, key: OpKey) -> OpPoll {
         self.granted = None;
-        self.operations
-            .remove(key)
-            .and_then(|operation| operation.value)
-            .map_or(OpPoll::Pending, OpPoll::Ready)
+        let Some(operation) = self.operations.remove(key) else {
+            return OpPoll::Pending;
+        };
+        if let OperationKind::RequestArrived(place) = operation.kind {
+            self.requests.taken(place);
+        }
+        operation.value.map_or(OpPoll::Pending, OpPoll::Ready)
     }
 
     /// A durable future was dropped before it gave its value.
@@ -154,6 +164,7 @@ impl Cursor {
         if self.running == Some(key) {
             self.running = None;
         }
+        self.stop_waiting(key);
         let Some(operation) = self.operations.remove(key) else {
             return;
         };
@@ -178,7 +189,10 @@ impl Cursor {
             | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
-            | OperationKind::Patch => {}
+            | OperationKind::Patch
+            | OperationKind::RequestWait(_)
+            | OperationKind::SentRequest => {}
+            OperationKind::RequestArrived(place) => self.block.give_back_request(place),
         }
     }
 
@@ -210,7 +224,10 @@ impl Cursor {
             | OperationKind::ExternalArrived(_)
             | OperationKind::SentEvent
             | OperationKind::Run(_)
-            | OperationKind::Patch => {}
+            | OperationKind::Patch
+            | OperationKind::RequestWait(_)
+            | OperationKind::RequestArrived(_)
+            | OperationKind::SentRequest => {}
         }
         if let Some(cancellation) = operation.cancellation(event_id) {
             self.block.cancel(cancellation, operation.ended());

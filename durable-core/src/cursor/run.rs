@@ -4,6 +4,7 @@
 //! granted while another is being executed. So the result of a run that is polled
 //! in replay is the first recorded one ahead, or the code has changed.
 
+use super::block::Output;
 use super::operation::{OpKey, OperationKind, Phase};
 use super::{Cursor, OpPoll};
 use crate::event::Event;
@@ -22,7 +23,7 @@ impl Cursor {
         if let Some(operation) = self.operations.remove(key)
             && let OperationKind::Run(name) = operation.kind
         {
-            self.push(completed(*name, result), None);
+            self.push(Output::new(completed(*name, result), None));
         }
     }
 
@@ -66,7 +67,7 @@ impl Cursor {
         });
         match next {
             Some((_, recorded, result)) if recorded == name => {
-                self.push(completed(name, result.clone()), None);
+                self.push(Output::new(completed(name, result.clone()), None));
                 OpPoll::Ready(result.into())
             }
             Some((distance, ..)) => self.refuse_run(name, distance, Difference::Name),

@@ -6,10 +6,11 @@
 use alloc::boxed::Box;
 
 use super::define::Event;
+use super::parts::Requester;
 use crate::failure::Failure;
 use crate::id::{EventId, PromiseToken};
 use crate::options::ActivityOptions;
-use crate::text::{InstanceId, Name, Payload, Version};
+use crate::text::{InstanceId, MessageId, Name, Payload, Version};
 
 /// What an event asks of the world.
 ///
@@ -87,6 +88,26 @@ pub enum Effect<'a> {
         /// The value, or why there is none.
         resolution: &'a Result<Payload, Failure>,
     },
+    /// A request is to be made of another instance. The code waits for the answer.
+    SendRequest {
+        /// The instance.
+        target: &'a InstanceId,
+        /// The request.
+        name: &'a Name,
+        /// What it carries.
+        input: &'a Payload,
+    },
+    /// A request is to be answered.
+    AnswerRequest {
+        /// The event that brought it.
+        event_id: EventId,
+        /// Its id.
+        message_id: &'a MessageId,
+        /// The orchestration that waits for the answer; `None` is a client.
+        requester: Option<&'a Requester>,
+        /// The answer, or why there is none.
+        result: &'a Result<Payload, Failure>,
+    },
     /// A view of the instance has a new value, or none any more: what the event says.
     ChangeView {
         /// The view.
@@ -138,6 +159,8 @@ pub(crate) enum EndedOperation {
     WithDeadline,
     /// This child.
     Child(Box<InstanceId>),
+    /// A request of this orchestration.
+    RequestOf(Box<Requester>),
 }
 
 impl Event {
@@ -200,7 +223,9 @@ impl Event {
                     event_id: *source_event_id,
                     instance,
                 },
-                EndedOperation::Plain | EndedOperation::WithDeadline => Effect::None,
+                EndedOperation::Plain
+                | EndedOperation::WithDeadline
+                | EndedOperation::RequestOf(_) => Effect::None,
             },
             Self::OrchestrationChained {
                 name,
@@ -229,6 +254,32 @@ impl Event {
             Self::PromiseResolutionSent {
                 target, resolution, ..
             } => Effect::SettlePromise { target, resolution },
+            Self::RequestSent {
+                target,
+                name,
+                input,
+                ..
+            } => Effect::SendRequest {
+                target,
+                name,
+                input,
+            },
+            Self::RequestAnswered {
+                source_event_id,
+                message_id,
+                result,
+                ..
+            } => Effect::AnswerRequest {
+                event_id: *source_event_id,
+                message_id,
+                requester: match ended {
+                    EndedOperation::RequestOf(requester) => Some(requester),
+                    EndedOperation::Plain
+                    | EndedOperation::WithDeadline
+                    | EndedOperation::Child(_) => None,
+                },
+                result,
+            },
             Self::ViewPublished { name, .. } | Self::ViewCleared { name, .. } => {
                 Effect::ChangeView { name }
             }
@@ -251,6 +302,9 @@ impl Event {
             | Self::PromiseCreated { .. }
             | Self::PromiseResolved { .. }
             | Self::PromiseRejected { .. }
+            | Self::RequestReceived { .. }
+            | Self::RequestCompleted { .. }
+            | Self::RequestFailed { .. }
             | Self::PatchMarked { .. }
             | Self::OrchestrationCancelRequested { .. } => Effect::None,
         }

@@ -1,7 +1,7 @@
 //! What an input tells the execution.
 
 use super::define::{Event, EventKind};
-use super::parts::Carried;
+use super::parts::{Carried, Requester};
 use crate::failure::Failure;
 use crate::id::EventId;
 use crate::text::{MessageId, Name, Payload};
@@ -18,6 +18,14 @@ pub(crate) enum Input<'a> {
         name: &'a Name,
         data: &'a Payload,
         message_id: &'a MessageId,
+    },
+    /// A request arrived, with this event.
+    Request {
+        event_id: EventId,
+        name: &'a Name,
+        input: &'a Payload,
+        message_id: &'a MessageId,
+        requester: Option<&'a Requester>,
     },
     /// It is asked to stop.
     Cancel { reason: &'a str },
@@ -64,14 +72,31 @@ impl Event {
                     message_id,
                 });
             }
+            Self::RequestReceived {
+                event_id,
+                name,
+                input,
+                message_id,
+                requester,
+            } => {
+                return Some(Input::Request {
+                    event_id: *event_id,
+                    name,
+                    input,
+                    message_id,
+                    requester: requester.as_ref(),
+                });
+            }
             Self::OrchestrationCancelRequested { reason, .. } => {
                 return Some(Input::Cancel { reason });
             }
             Self::ActivityCompleted { result: value, .. }
             | Self::SubOrchestrationCompleted { result: value, .. }
+            | Self::RequestCompleted { result: value, .. }
             | Self::PromiseResolved { value, .. } => Brings::Value(value),
             Self::ActivityFailed { failure, .. }
             | Self::SubOrchestrationFailed { failure, .. }
+            | Self::RequestFailed { failure, .. }
             | Self::PromiseRejected { failure, .. }
             | Self::ExternalEventUndeliverable { failure, .. } => Brings::Failure(failure),
             Self::TimerFired { .. } => Brings::Nothing,
@@ -93,6 +118,8 @@ impl Event {
             | Self::PromiseResolutionSent { .. }
             | Self::ViewPublished { .. }
             | Self::ViewCleared { .. }
+            | Self::RequestAnswered { .. }
+            | Self::RequestSent { .. }
             | Self::AttributeSet { .. }
             | Self::AttributeCleared { .. }
             | Self::PatchMarked { .. }

@@ -67,6 +67,30 @@ impl EarlierAttempts {
     }
 }
 
+/// The orchestration that waits for the answer to a request: it goes to this event of this
+/// execution, and to no later one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Requester {
+    /// The requester's instance.
+    pub instance: InstanceId,
+    /// The requester's execution.
+    pub execution_id: ExecutionId,
+    /// The requester's `RequestSent`.
+    pub event_id: EventId,
+}
+
+impl Requester {
+    /// The orchestration whose event made the request.
+    pub const fn new(instance: InstanceId, execution_id: ExecutionId, event_id: EventId) -> Self {
+        Self {
+            instance,
+            execution_id,
+            event_id,
+        }
+    }
+}
+
 /// What one execution hands to the next through continue-as-new.
 ///
 /// ```
@@ -90,6 +114,13 @@ pub struct Carried {
     /// Ids of the latest external events that were read, oldest first: a message
     /// that is sent again across continue-as-new is still recognised.
     pub read_message_ids: Vec<MessageId>,
+    /// Requests that were delivered and that the code has not taken, oldest first.
+    #[serde(default)]
+    pub unread_requests: Vec<UnreadRequest>,
+    /// Ids of the latest requests that were answered, oldest first: one that is sent again
+    /// across continue-as-new is still recognised.
+    #[serde(default)]
+    pub answered_request_ids: Vec<MessageId>,
     /// The reason of a cancellation that was requested before.
     pub cancel_reason: Option<String>,
 }
@@ -135,5 +166,38 @@ impl UnreadEvent {
             data,
             message_id,
         }
+    }
+}
+
+/// A request that the code has not taken yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnreadRequest {
+    /// The request.
+    pub name: Name,
+    /// What it carries.
+    pub input: Payload,
+    /// The requester's id of it.
+    pub message_id: MessageId,
+    /// The orchestration that waits for the answer; `None` is a client.
+    pub requester: Option<Requester>,
+}
+
+impl UnreadRequest {
+    /// A request of a client.
+    pub const fn new(name: Name, input: Payload, message_id: MessageId) -> Self {
+        Self {
+            name,
+            input,
+            message_id,
+            requester: None,
+        }
+    }
+
+    /// The orchestration that waits for the answer.
+    #[must_use]
+    pub fn requester(mut self, requester: Requester) -> Self {
+        self.requester = Some(requester);
+        self
     }
 }

@@ -274,6 +274,56 @@ macro_rules! __event_table {
                 name: Name as role::name("view"),
             }
 
+            /// A client or another instance made a request. It is matched by name: the
+            /// requester knows no event ids.
+            32 Input RequestReceived {
+                /// The request.
+                name: Name as role::name("request"),
+                /// What it carries.
+                input: Payload as role::recorded("request input"),
+                /// The requester's id of it.
+                message_id: MessageId as role::Fact,
+                /// The orchestration that waits for the answer; `None` is a client.
+                requester: Option<Requester> as role::Fact,
+            }
+
+            /// The code answered or rejected a request, or left it unanswered.
+            33 Output(Message) RequestAnswered {
+                /// The event that brought the request: its `RequestReceived`, or the start
+                /// of the execution if it came unread from the execution before.
+                source_event_id: EventId as role::BROUGHT_BY,
+                /// The id of the request.
+                message_id: MessageId as role::REQUEST,
+                /// The answer, or why there is none.
+                result: Result<Payload, Failure> as role::recorded("answer"),
+            }
+
+            /// The code made a request of another instance and waits for the answer.
+            34 Output(Request) RequestSent {
+                /// The instance.
+                target: InstanceId as role::Target,
+                /// The request.
+                name: Name as role::name("request"),
+                /// What it carries.
+                input: Payload as role::INPUT,
+            }
+
+            /// Another instance answered a request.
+            35 Input RequestCompleted {
+                /// Its `RequestSent`.
+                source_event_id: EventId as role::source(EventKind::RequestSent),
+                /// The answer.
+                result: Payload as role::recorded("answer"),
+            }
+
+            /// A request was rejected, or could not be answered.
+            36 Input RequestFailed {
+                /// Its `RequestSent`.
+                source_event_id: EventId as role::source(EventKind::RequestSent),
+                /// Why.
+                failure: Failure as role::FAILURE,
+            }
+
             /// An event that the code sent is in the inbox of its receiver.
             37 Input ExternalEventDelivered {
                 /// Its `ExternalEventSent`.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::code::{RequiredCode, ServedCode};
 use super::lease::SessionId;
 use super::wake::WakeTopic;
-use crate::text::{InstanceId, Name};
+use crate::text::{InstanceId, MessageId, Name};
 
 /// Something that changes in a store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +34,8 @@ pub enum Change {
     Views(InstanceId),
     /// An instance ended or was suspended.
     Stop(InstanceId),
+    /// A request of a client was answered.
+    Answer(InstanceId, MessageId),
 }
 
 /// What a task can wait for. A change of one code also counts for the sessions that run
@@ -57,7 +59,8 @@ impl Subject {
             | Change::Cancellations(_)
             | Change::Instance(_)
             | Change::Views(_)
-            | Change::Stop(_) => None,
+            | Change::Stop(_)
+            | Change::Answer(..) => None,
         };
         [Self::Change(change)].into_iter().chain(for_any_code)
     }
@@ -85,6 +88,11 @@ impl Subject {
                 .map(Self::Change)
                 .into(),
             WakeTopic::Stop(id) => [Self::Change(Change::Stop(id.clone()))].into(),
+            WakeTopic::Answer(id, message_id) => [
+                Self::Change(Change::Answer(id.clone(), message_id.clone())),
+                Self::Change(Change::Stop(id.clone())),
+            ]
+            .into(),
         };
         if matches!(topic, WakeTopic::Instances) {
             let session = session.map(Change::Session);
@@ -128,7 +136,8 @@ impl Subject {
                 | Change::Cancellations(_)
                 | Change::Instance(_)
                 | Change::Views(_)
-                | Change::Stop(_) => true,
+                | Change::Stop(_)
+                | Change::Answer(..) => true,
                 Change::Everything
                 | Change::FreeInstance(_)
                 | Change::Work { .. }

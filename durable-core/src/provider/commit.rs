@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::history::HistoryEntry;
 use crate::id::{EventId, ExecutionId};
-use crate::text::{Name, Version};
+use crate::text::{MessageId, Name, Payload, Version};
 
 /// Names one commit, so that the same commit sent twice is applied once. The node
 /// never gives it to another commit of the same store.
@@ -62,6 +62,9 @@ pub struct TurnCommit {
     pub cancelled_timers: Vec<SourceEvent>,
     /// Messages to other instances, or to itself.
     pub new_messages: Vec<OutgoingMessage>,
+    /// Answers to requests of clients. They are kept for the clients until the instance is
+    /// purged, or [`KEPT_ANSWERS`] others have come after them.
+    pub answers: Vec<RequestAnswer>,
     /// How the instance's record changes.
     pub update: InstanceUpdate,
     /// Whether the session goes on holding the instance.
@@ -92,6 +95,7 @@ impl TurnCommit {
             new_timers: Vec::new(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
+            answers: Vec::new(),
             update: InstanceUpdate::default(),
             keep_lease: false,
             claim: Claim::default(),
@@ -163,6 +167,26 @@ impl TurnCommit {
         let last = next.and_then(|next| next.events.last());
         last.or(self.events.last())
             .map(|entry| entry.recorded_at_ms)
+    }
+}
+
+/// How many answers a store keeps of each instance: the latest.
+pub const KEPT_ANSWERS: usize = 1_024;
+
+/// The answer to a request of a client. The first answer to a request counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestAnswer {
+    /// The id of the request.
+    pub message_id: MessageId,
+    /// The answer, or why there is none.
+    pub result: Result<Payload, Failure>,
+}
+
+impl RequestAnswer {
+    /// The answer to the request with this id.
+    pub const fn new(message_id: MessageId, result: Result<Payload, Failure>) -> Self {
+        Self { message_id, result }
     }
 }
 

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use async_trait::async_trait;
 
-use super::commit::{CommitOutcome, TurnCommit};
+use super::commit::{CommitOutcome, RequestAnswer, TurnCommit};
 use super::error::ProviderError;
 use super::lease::{ReadyInstances, Release, SessionId, SessionOptions, SessionRecord};
 use super::message::{InboxPage, InboxSeq, Message, OutgoingMessage, SendOutcome};
@@ -25,7 +25,7 @@ use super::work::{
 use crate::failure::Failure;
 use crate::filter::{InstanceQuery, PageToken};
 use crate::id::{EventId, ExecutionId};
-use crate::text::{InstanceId, Name, Payload};
+use crate::text::{InstanceId, MessageId, Name, Payload};
 
 /// Where orchestrations live.
 ///
@@ -156,6 +156,8 @@ pub trait Provider: Send + Sync + 'static {
     ///   is reported as cancelled. Work and timers that the same turn adds are not created.
     /// - An execution that continued as new keeps its timers and work: the turn names
     ///   those that are to go.
+    /// - The answers are kept, in their order, and callers that wait for them are woken. An
+    ///   answer to a request that has one changes nothing.
     /// - A turn that suspends its instance gives the lease back, whatever `keep_lease`
     ///   says.
     /// - Without `keep_lease` the instance is free; with messages left it is ready.
@@ -255,6 +257,10 @@ pub trait Provider: Send + Sync + 'static {
     /// Puts a message into an inbox.
     ///
     /// - A message whose id is in the inbox already is accepted and changes nothing.
+    /// - A `Requested` of which the answer is kept is accepted and changes nothing, also if
+    ///   the instance is suspended or has ended.
+    /// - Another `Requested` for a suspended instance is not accepted. What an earlier attempt
+    ///   put into the inbox stays there.
     ///
     /// # Errors
     ///
@@ -275,6 +281,18 @@ pub trait Provider: Send + Sync + 'static {
     /// Lets a suspended instance go on: it is ready, even without a message. One
     /// that is not suspended stays as it is.
     async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError>;
+
+    /// The answer to a request that a client made of an instance; `None` if there is none, or
+    /// none any more.
+    ///
+    /// - It is kept in the commit that answers the request, until the instance is purged or
+    ///   [`KEPT_ANSWERS`](super::KEPT_ANSWERS) others have come after it.
+    /// - The first answer to a request is the one that is kept.
+    async fn answer(
+        &self,
+        instance: &InstanceId,
+        message_id: &MessageId,
+    ) -> Result<Option<RequestAnswer>, ProviderError>;
 
     /// What is known of an instance.
     async fn instance(
@@ -424,8 +442,8 @@ pub trait Provider: Send + Sync + 'static {
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
     /// - What the session lacks the code for need not end a wait of it.
-    /// - [`Instance`](WakeTopic::Instance), [`Views`](WakeTopic::Views) and
-    ///   [`Stop`](WakeTopic::Stop) take their first
+    /// - [`Instance`](WakeTopic::Instance), [`Views`](WakeTopic::Views),
+    ///   [`Stop`](WakeTopic::Stop) and [`Answer`](WakeTopic::Answer) take their first
     ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(

@@ -22,8 +22,8 @@ type Checked = Result<(), LimitError>;
 /// What a provider asks before it writes anything: one call for each thing that its
 /// callers hand in.
 impl Limits {
-    /// Checks everything in a turn: its events (and with them its work), its messages and
-    /// what it says of its instance.
+    /// Checks everything in a turn: its events (and with them its work), its messages, its
+    /// answers and what it says of its instance.
     ///
     /// # Errors
     ///
@@ -35,6 +35,10 @@ impl Limits {
         }
         for outgoing in &turn.new_messages {
             self.check_message(&outgoing.target, &outgoing.message)?;
+        }
+        for answer in &turn.answers {
+            self.check_name("message", &answer.message_id)?;
+            check_result(self, &answer.result)?;
         }
         check_update(self, &turn.update)
     }
@@ -91,12 +95,17 @@ impl Limits {
             MessageBody::Start(start) => check_start(self, start),
             MessageBody::ActivityFinished { result, .. }
             | MessageBody::SubOrchestrationFinished { result, .. }
+            | MessageBody::RequestFinished { result, .. }
             | MessageBody::PromiseSettled {
                 resolution: result, ..
             } => check_result(self, result),
             MessageBody::ExternalRaised { name, data } => {
                 self.check_name("event", name)?;
                 self.check_payload("event data", data)
+            }
+            MessageBody::Requested { name, input, .. } => {
+                self.check_name("request", name)?;
+                self.check_payload("request input", input)
             }
             MessageBody::Cancel { reason } => self.check_payload("reason", reason),
             MessageBody::Terminate { failure } => self.check_failure(failure),

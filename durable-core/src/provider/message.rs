@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ProviderError;
 use super::receipt::ReceiptRequest;
 use super::start::StartInstance;
-use crate::event::EarlierAttempts;
+use crate::event::{EarlierAttempts, Requester};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
@@ -110,6 +110,26 @@ pub enum MessageBody {
         /// What became of it.
         outcome: SendOutcome,
     },
+    /// A client or another instance made a request. The id of the message is the id of the
+    /// request.
+    Requested {
+        /// The request.
+        name: Name,
+        /// What it carries.
+        input: Payload,
+        /// The orchestration that waits for the answer; `None` is a client, for which the
+        /// store keeps the answer.
+        requester: Option<Requester>,
+    },
+    /// A request of this instance was answered.
+    RequestFinished {
+        /// The execution that made it.
+        execution_id: ExecutionId,
+        /// Its `RequestSent`.
+        source_event_id: EventId,
+        /// The answer, or why there is none.
+        result: Result<Payload, Failure>,
+    },
     /// Please stop.
     Cancel {
         /// Why.
@@ -191,4 +211,6 @@ pub enum SendOutcome {
     UnknownInstance,
     /// The instance has ended.
     InstanceEnded,
+    /// The instance is suspended, and the message is a request: it is not in the inbox.
+    InstanceSuspended,
 }

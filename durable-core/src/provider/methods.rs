@@ -89,6 +89,11 @@ macro_rules! provider_methods {
                 &self,
                 instance: &$crate::InstanceId,
             ) -> $crate::provider::Answer<$crate::provider::SendOutcome>;
+            async fn answer(
+                &self,
+                instance: &$crate::InstanceId,
+                message_id: &$crate::MessageId,
+            ) -> $crate::provider::Answer<Option<$crate::provider::RequestAnswer>>;
             async fn instance(
                 &self,
                 instance: &$crate::InstanceId,

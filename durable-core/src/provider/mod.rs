@@ -31,7 +31,8 @@ pub use clock::SystemClock;
 pub use clock::{Clock, ClockHold, StoreTime};
 pub use code::{RequiredCode, ServedCode};
 pub use commit::{
-    Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, NextExecution, TurnCommit,
+    Claim, CommitId, CommitOutcome, Committed, InstanceUpdate, KEPT_ANSWERS, NextExecution,
+    RequestAnswer, TurnCommit,
 };
 pub use contract::Provider;
 pub use error::ProviderError;

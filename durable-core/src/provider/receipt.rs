@@ -102,6 +102,10 @@ impl SendOutcome {
                 FailureKind::InstanceEnded,
                 format!("the instance `{target}` has ended"),
             )),
+            Self::InstanceSuspended => Some(Failure::new(
+                FailureKind::Suspended,
+                format!("the instance `{target}` is suspended"),
+            )),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::text::{InstanceId, Name};
+use crate::text::{InstanceId, MessageId, Name};
 
 /// Up to where a caller has seen what happened in a store. A fetch or a start returns it,
 /// a wait takes it: whatever happened in between ends the wait at once, so no wake-up is
@@ -31,4 +31,7 @@ pub enum WakeTopic {
     /// This instance stopped: it completed, failed, was terminated or was suspended. That
     /// it continued as new, was resumed or changed otherwise is no stop.
     Stop(InstanceId),
+    /// A request with this id that a client made of this instance was answered, or the
+    /// instance stopped.
+    Answer(InstanceId, MessageId),
 }

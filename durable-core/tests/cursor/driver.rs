@@ -148,6 +148,48 @@ impl Driver {
         self.cursor.open(Command::ExternalEvents { name })
     }
 
+    /// Waits for a request.
+    pub(crate) fn request(&mut self, name: &str) -> OpKey {
+        self.cursor.open(Command::Request { name: name.into() })
+    }
+
+    /// Asks for a request that has come.
+    pub(crate) fn try_request(&mut self, name: &str) -> OpKey {
+        self.cursor.open(Command::TryRequest { name: name.into() })
+    }
+
+    /// Makes a request of another instance.
+    pub(crate) fn request_of(&mut self, target: &str, name: &str, input: &str) -> OpKey {
+        self.cursor.open(Command::SendRequest {
+            target: target.into(),
+            name: name.into(),
+            input: input.into(),
+        })
+    }
+
+    /// Answers a request.
+    pub(crate) fn answer(&mut self, message_id: &str, result: Result<Payload, Failure>) {
+        self.cursor.emit(OneWayCommand::AnswerRequest {
+            message_id: message_id.into(),
+            result,
+        });
+    }
+
+    /// This operation, and no other, is granted; it takes the request that this event brought.
+    pub(crate) fn takes_request(&mut self, operation: OpKey, brought_by: u64, id: &str) {
+        self.is_granted(operation, false);
+        let OpPoll::Ready(Outcome::Request(received)) = self.cursor.poll(operation) else {
+            panic!("no request");
+        };
+        assert_eq!(received.event_id, EventId::new(brought_by));
+        assert_eq!(received.message_id, id);
+    }
+
+    /// This operation, and no other, is granted; it is told that there is no request.
+    pub(crate) fn finds_no_request(&mut self, operation: OpKey) {
+        self.takes(operation, Outcome::Nothing);
+    }
+
     pub(crate) fn child(&mut self, name: &str, instance: Option<&str>, input: &str) -> OpKey {
         self.cursor.open(Command::SubOrchestration {
             name: name.into(),

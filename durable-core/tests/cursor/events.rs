@@ -3,7 +3,7 @@
 
 use durable_core::{
     ActivityOptions, Carried, EarlierAttempts, Event, EventId, ExecutionId, Failure, FailureKind,
-    Outcome, Payload, PromiseToken,
+    Outcome, Payload, PromiseToken, Requester,
 };
 
 /// The instance that every test is about.
@@ -115,6 +115,62 @@ pub(crate) fn raised(name: &str, data: &str, message_id: &str) -> Event {
         name: name.into(),
         data: data.into(),
         message_id: message_id.into(),
+    }
+}
+
+/// A request of a client.
+pub(crate) fn requested(name: &str, input: &str, message_id: &str) -> Event {
+    Event::RequestReceived {
+        event_id: NONE,
+        name: name.into(),
+        input: input.into(),
+        message_id: message_id.into(),
+        requester: None,
+    }
+}
+
+/// A request of another orchestration.
+pub(crate) fn requested_by(name: &str, message_id: &str, requester: Requester) -> Event {
+    Event::RequestReceived {
+        event_id: NONE,
+        name: name.into(),
+        input: "1".into(),
+        message_id: message_id.into(),
+        requester: Some(requester),
+    }
+}
+
+pub(crate) fn answered(source: u64, message_id: &str, result: Result<Payload, Failure>) -> Event {
+    Event::RequestAnswered {
+        event_id: NONE,
+        source_event_id: id(source),
+        message_id: message_id.into(),
+        result,
+    }
+}
+
+pub(crate) fn request_sent(target: &str, name: &str, input: &str) -> Event {
+    Event::RequestSent {
+        event_id: NONE,
+        target: target.into(),
+        name: name.into(),
+        input: input.into(),
+    }
+}
+
+pub(crate) fn request_completed(source: u64, result: &str) -> Event {
+    Event::RequestCompleted {
+        event_id: NONE,
+        source_event_id: id(source),
+        result: result.into(),
+    }
+}
+
+pub(crate) fn request_failed(source: u64, message: &str) -> Event {
+    Event::RequestFailed {
+        event_id: NONE,
+        source_event_id: id(source),
+        failure: failure(message),
     }
 }
 

@@ -154,6 +154,7 @@ enum Call {
     Close(Index),
     CompleteRun(Index),
     Emit,
+    AnswerRequest,
     Finish,
     Flush,
     Grant,
@@ -165,11 +166,12 @@ enum Call {
 
 fn any_call() -> impl Strategy<Value = Call> {
     prop_oneof![
-        6 => (0_usize..8).prop_map(Call::Open),
+        8 => (0_usize..11).prop_map(Call::Open),
         4 => any::<Index>().prop_map(Call::Poll),
         2 => any::<Index>().prop_map(Call::Close),
         1 => any::<Index>().prop_map(Call::CompleteRun),
         1 => Just(Call::Emit),
+        1 => Just(Call::AnswerRequest),
         1 => Just(Call::Finish),
         6 => Just(Call::Flush),
         6 => Just(Call::Grant),
@@ -215,6 +217,7 @@ impl Caller {
                 cursor.complete_run(key, ok("1"));
             }),
             Call::Emit => self.driver.set("k", "1"),
+            Call::AnswerRequest => self.driver.answer("r1", ok("1")),
             Call::Finish => self.driver.returns("1"),
             Call::Flush => drop(cursor.flush()),
             Call::Grant => drop(cursor.grant()),
@@ -239,7 +242,10 @@ impl Caller {
             4 => driver.run("same"),
             5 => driver.patch("patch-0"),
             6 => driver.promise("same").0,
-            _ => driver.run("other"),
+            7 => driver.run("other"),
+            8 => driver.request("e0"),
+            9 => driver.try_request("e0"),
+            _ => driver.request_of("same", "e0", "1"),
         });
     }
 }

@@ -34,6 +34,7 @@ mod promises;
 mod properties;
 mod readers;
 mod receipts;
+mod requests;
 mod runs;
 mod sources;
 mod state;

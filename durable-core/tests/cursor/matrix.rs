@@ -12,10 +12,11 @@ use durable_core::{
 
 use super::driver::Driver;
 use super::events::{
-    activity_cancelled, attribute_cleared, attribute_set, chained, child_cancelled,
+    activity_cancelled, answered, attribute_cleared, attribute_set, chained, child_cancelled,
     child_scheduled, continued, event_sent, event_sent_with_receipt, failure, gave_up, ok,
-    operation, patch_marked, promise_created, resolution_sent, returned, scheduled, state_cleared,
-    state_set, subscribed, timer_cancelled, timer_created, view_cleared, view_published,
+    operation, patch_marked, promise_created, request_sent, requested, resolution_sent, returned,
+    scheduled, state_cleared, state_set, subscribed, timer_cancelled, timer_created, view_cleared,
+    view_published,
 };
 use super::past::Past;
 
@@ -294,6 +295,37 @@ fn a_view_is_compared_by_its_name() {
         .check()
         .refuses(view_published("wish list", "\"a\""), Difference::Name)
         .accepts(view_published("cart", "\"b\""));
+}
+
+#[test]
+fn a_request_is_compared_by_target_name_and_input() {
+    Row::new(
+        |code| drop_key(code.request_of("cart", "add", "[1]")),
+        request_sent("cart", "add", "[1]"),
+    )
+    .check()
+    .refuses(request_sent("else", "add", "[1]"), Difference::Target)
+    .refuses(request_sent("cart", "pay", "[1]"), Difference::Name)
+    .refuses(request_sent("cart", "add", "[2]"), Difference::Input)
+    .accepts(request_sent("cart", "add", "[ 1]"));
+}
+
+#[test]
+fn an_answer_is_compared_by_the_request_that_it_answers() {
+    let answer = |code: &mut Driver| {
+        let add = code.request("add");
+        code.flush();
+        code.input(requested("add", "1", "r1"));
+        code.takes_request(add, 2, "r1");
+        code.answer("r1", ok("1"));
+    };
+    Row::new(answer, answered(2, "r1", ok("1")))
+        .after([requested("add", "1", "r1")])
+        .check()
+        .refuses(answered(1, "r1", ok("1")), Difference::Source)
+        .refuses(answered(2, "r2", ok("1")), Difference::Source)
+        .accepts(answered(2, "r1", ok("2")))
+        .accepts(answered(2, "r1", Err(failure("no"))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fmt;
 
 use durable_core::{
     ActivityOptions, Advance, Carried, Command, Cursor, CursorError, Ending, Event, ExecutionId,
-    Grant, HistoryEntry, OneWayCommand, OpKey, OpPoll, Outcome, Payload,
+    Grant, HistoryEntry, MessageId, OneWayCommand, OpKey, OpPoll, Outcome, Payload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -46,6 +46,8 @@ enum Action {
     /// Poll the n-th future.
     Poll(usize),
     Tell(usize),
+    /// Answer the n-th request that was taken.
+    Answer(usize),
     Finish(usize),
 }
 
@@ -62,6 +64,28 @@ enum What {
     Patch(usize),
     Promise,
     Send,
+    Request(usize),
+    TryRequest(usize),
+    SendRequest,
+}
+
+impl What {
+    /// What several of them wait for alike: which is which depends on their order.
+    fn shared_name(self) -> Option<(&'static str, usize)> {
+        match self {
+            Self::External(n) | Self::Look(n) | Self::Reader(n) => Some(("event", n)),
+            Self::Patch(n) => Some(("patch", n)),
+            Self::Request(n) | Self::TryRequest(n) => Some(("request", n)),
+            Self::Activity
+            | Self::Timer
+            | Self::Child
+            | Self::ChildWithId
+            | Self::Run
+            | Self::Promise
+            | Self::Send
+            | Self::SendRequest => None,
+        }
+    }
 }
 
 /// Any program; its commands are all alike or all different.
@@ -78,6 +102,9 @@ pub(crate) fn any_program(alike: bool) -> impl Strategy<Value = Program> {
         1 => (0_usize..3).prop_map(What::Patch),
         2 => Just(What::Promise),
         1 => Just(What::Send),
+        4 => (0_usize..2).prop_map(What::Request),
+        2 => (0_usize..2).prop_map(What::TryRequest),
+        1 => Just(What::SendRequest),
     ];
     let action = prop_oneof![
         60 => what.clone().prop_map(Action::Open),
@@ -85,6 +112,7 @@ pub(crate) fn any_program(alike: bool) -> impl Strategy<Value = Program> {
         20 => (0_usize..8).prop_map(Action::Drop),
         20 => (0_usize..8).prop_map(Action::Poll),
         15 => (0_usize..12).prop_map(Action::Tell),
+        15 => (0_usize..4).prop_map(Action::Answer),
         3 => (0_usize..3).prop_map(Action::Finish),
     ];
     let script = (
@@ -141,6 +169,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) appended: Vec<HistoryEntry>,
     program: &'a Program,
     futures: BTreeMap<Label, OpKey>,
+    /// Requests that were taken and not answered, by the futures that took them.
+    taken: BTreeMap<Label, MessageId>,
     polls: usize,
     shuffle: Option<Shuffle>,
 }
@@ -154,6 +184,7 @@ enum Deed {
     Drop(Label),
     Poll(Label),
     Tell(Label, usize),
+    Answer(Label),
 }
 
 impl Deed {
@@ -173,6 +204,7 @@ impl<'a> Machine<'a> {
             appended: Vec::new(),
             program,
             futures: BTreeMap::new(),
+            taken: BTreeMap::new(),
             polls: 0,
             shuffle: None,
         }
@@ -257,17 +289,16 @@ impl<'a> Machine<'a> {
             let label = self.futures.keys().nth(n % self.futures.len().max(1));
             label.copied().filter(|label| Some(*label) != taken)
         };
-        let mut opened: Vec<What> = Vec::new();
+        let mut opened = Vec::new();
         for (index, action) in script.actions.iter().enumerate() {
             let label = Label(self.polls, index);
-            if let Action::Open(
-                what @ (What::External(_) | What::Look(_) | What::Reader(_) | What::Patch(_)),
-            ) = action
+            if let Action::Open(what) = action
+                && let Some(name) = what.shared_name()
             {
-                if !self.program.alike && opened.contains(what) {
+                if !self.program.alike && opened.contains(&name) {
                     continue;
                 }
-                opened.push(*what);
+                opened.push(name);
             }
             deeds.extend(match *action {
                 Action::Open(what) => Some(Deed::Open(label, what)),
@@ -278,6 +309,10 @@ impl<'a> Machine<'a> {
                     .filter(|label| Some(*label) != granted)
                     .map(Deed::Poll),
                 Action::Tell(n) => Some(Deed::Tell(label, n)),
+                Action::Answer(n) => {
+                    let taken = self.taken.keys().nth(n % self.taken.len().max(1));
+                    taken.copied().map(Deed::Answer)
+                }
                 Action::Finish(_) => None,
             });
         }
@@ -306,6 +341,7 @@ impl<'a> Machine<'a> {
                 }
             }
             Deed::Tell(label, what) => self.tell(label, what),
+            Deed::Answer(label) => self.answer(label),
         }
     }
 
@@ -337,6 +373,9 @@ impl<'a> Machine<'a> {
 
     fn took(&mut self, label: Label, outcome: Outcome) {
         self.futures.remove(&label);
+        if let Outcome::Request(received) = &outcome {
+            self.taken.insert(label, received.message_id.clone());
+        }
         self.seen.push(Seen::Took(label, outcome));
     }
 
@@ -387,6 +426,17 @@ impl<'a> Machine<'a> {
                 data: input.into(),
             },
             What::Promise => return self.cursor.create_promise(name.into()).0,
+            What::Request(n) => Command::Request {
+                name: channel(n).into(),
+            },
+            What::TryRequest(n) => Command::TryRequest {
+                name: channel(n).into(),
+            },
+            What::SendRequest => Command::SendRequest {
+                target: name.as_str().into(),
+                name: "ask".into(),
+                input: input.into(),
+            },
         };
         self.cursor.open(request)
     }
@@ -421,6 +471,18 @@ impl<'a> Machine<'a> {
                 resolution: ok(&value),
             },
         });
+    }
+
+    fn answer(&mut self, label: Label) {
+        let Some(message_id) = self.taken.remove(&label) else {
+            return;
+        };
+        let result = match label.1 % 2 {
+            0 => ok(&format!("\"{label}\"")),
+            _ => Err(failure(&label.to_string())),
+        };
+        self.cursor
+            .emit(OneWayCommand::AnswerRequest { message_id, result });
     }
 
     fn ending(&self, script: &Script) -> Option<Ending> {
@@ -483,6 +545,7 @@ pub(crate) fn can_be_completed(event: &Event) -> bool {
                 awaits_receipt: true,
                 ..
             }
+            | Event::RequestSent { .. }
     )
 }
 

@@ -2,13 +2,14 @@
 //! events, a cancellation, a termination, and messages that come too late or
 //! twice.
 
-use durable_core::{Delivery, Event, HistoryEntry, LeftOpen};
+use durable_core::{Delivery, Event, EventId, ExecutionId, HistoryEntry, LeftOpen, Requester};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::events::{
     cancel_requested, child_completed, child_failed, completed, event_delivered,
-    event_undeliverable, failed, fired, raised, rejected, resolved, started, terminated,
+    event_undeliverable, failed, fired, raised, rejected, request_completed, request_failed,
+    requested, requested_by, resolved, started, terminated,
 };
 use super::program::{Machine, Program, Seen, can_be_completed, channel};
 
@@ -24,6 +25,10 @@ pub(crate) enum Happening {
         channel: usize,
         message: usize,
     },
+    Request {
+        channel: usize,
+        message: usize,
+    },
     Cancel,
     Terminate,
 }
@@ -35,6 +40,8 @@ pub(crate) fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
             .prop_map(|(nth, fails)| Happening::Answer { nth: nth.index(1 << 16), fails }),
         25 => (0_usize..3, 0_usize..40)
             .prop_map(|(channel, message)| Happening::Raise { channel, message }),
+        25 => (0_usize..2, 0_usize..20)
+            .prop_map(|(channel, message)| Happening::Request { channel, message }),
         2 => Just(Happening::Cancel),
         1 => Just(Happening::Terminate),
     ];
@@ -118,6 +125,24 @@ fn input(happening: Happening, history: &[&HistoryEntry]) -> Option<Event> {
             &message.to_string(),
             &format!("m{message}"),
         ),
+        Happening::Request {
+            channel: number,
+            message,
+        } => match message % 3 {
+            0 => {
+                let requester = Requester::new(
+                    "asker".into(),
+                    ExecutionId::new(2),
+                    EventId::new(message as u64),
+                );
+                requested_by(&channel(number), &format!("asker/{message}"), requester)
+            }
+            _ => requested(
+                &channel(number),
+                &message.to_string(),
+                &format!("r{message}"),
+            ),
+        },
         Happening::Cancel => cancel_requested("enough"),
         Happening::Terminate => terminated(),
     })
@@ -131,6 +156,8 @@ fn answer(command: &Event, fails: bool) -> Event {
         (Event::ActivityScheduled { .. }, true) => failed(source, &text),
         (Event::SubOrchestrationScheduled { .. }, false) => child_completed(source, &text),
         (Event::SubOrchestrationScheduled { .. }, true) => child_failed(source, &text),
+        (Event::RequestSent { .. }, false) => request_completed(source, &text),
+        (Event::RequestSent { .. }, true) => request_failed(source, &text),
         (Event::TimerCreated { fire_at_ms, .. }, _) => fired(source, *fire_at_ms),
         (Event::ExternalEventSent { .. }, false) => event_delivered(source),
         (Event::ExternalEventSent { .. }, true) => event_undeliverable(source, &text),

@@ -8,6 +8,8 @@ pub(crate) mod golden;
 #[allow(dead_code, reason = "only the tests of records need them")]
 pub(crate) mod record;
 #[allow(dead_code, reason = "not every test needs the samples")]
+mod request_samples;
+#[allow(dead_code, reason = "not every test needs the samples")]
 pub(crate) mod samples;
 #[allow(dead_code, reason = "not every test needs every strategy")]
 pub(crate) mod strategy;

@@ -3,7 +3,8 @@
 use durable_core::provider::{InstanceStatus, Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
     DecodeError, EarlierAttempts, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent,
-    decode_failure, decode_message, decode_status, encode_failure, encode_message, encode_status,
+    Payload, Requester, decode_answer, decode_failure, decode_message, decode_status,
+    encode_answer, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::strategy::{
     any_earlier_attempts, any_execution, any_failure, any_number, any_outcome, any_parent,
-    any_source, text,
+    any_requester, any_source, text,
 };
 use super::text::any_text;
 
@@ -22,6 +23,7 @@ pub(crate) enum Record {
     Message(Message),
     Status(InstanceStatus),
     Failure(Failure),
+    Answer(Result<Payload, Failure>),
 }
 
 /// The sorts of record: each has a decoder of its own.
@@ -30,16 +32,18 @@ pub(crate) enum Sort {
     Message,
     Status,
     Failure,
+    Answer,
 }
 
 impl Sort {
-    pub(crate) const ALL: [Self; 3] = [Self::Message, Self::Status, Self::Failure];
+    pub(crate) const ALL: [Self; 4] = [Self::Message, Self::Status, Self::Failure, Self::Answer];
 
     pub(crate) fn decode(self, bytes: &[u8]) -> Result<Record, DecodeError> {
         match self {
             Self::Message => decode_message(bytes).map(Record::Message),
             Self::Status => decode_status(bytes).map(Record::Status),
             Self::Failure => decode_failure(bytes).map(Record::Failure),
+            Self::Answer => decode_answer(bytes).map(Record::Answer),
         }
     }
 
@@ -52,6 +56,7 @@ impl Sort {
             Self::Message => Record::Message(read(json)),
             Self::Status => Record::Status(read(json)),
             Self::Failure => Record::Failure(read(json)),
+            Self::Answer => Record::Answer(read(json)),
         }
     }
 }
@@ -62,6 +67,7 @@ impl Record {
             Self::Message(_) => Sort::Message,
             Self::Status(_) => Sort::Status,
             Self::Failure(_) => Sort::Failure,
+            Self::Answer(_) => Sort::Answer,
         }
     }
 
@@ -70,6 +76,7 @@ impl Record {
             Self::Message(message) => encode_message(message),
             Self::Status(status) => encode_status(status),
             Self::Failure(failure) => encode_failure(failure),
+            Self::Answer(answer) => encode_answer(answer),
         }
     }
 
@@ -78,6 +85,7 @@ impl Record {
             Self::Message(message) => serde_json::to_string_pretty(message),
             Self::Status(status) => serde_json::to_string_pretty(status),
             Self::Failure(failure) => serde_json::to_string_pretty(failure),
+            Self::Answer(answer) => serde_json::to_string_pretty(answer),
         }
         .expect("records are JSON")
     }
@@ -102,6 +110,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Record)> {
     samples.extend(statuses());
     samples.push(("failure.plain", Record::Failure(Failure::cancelled("late"))));
     samples.push(("failure.full", Record::Failure(declined())));
+    samples.push(("answer.ok", Record::Answer(Ok(r#"{"items":3}"#.into()))));
+    samples.push(("answer.err", Record::Answer(Err(declined()))));
     samples
 }
 
@@ -139,6 +149,17 @@ fn messages() -> Vec<(&'static str, Record)> {
     let raised = MessageBody::ExternalRaised {
         name: "approval".into(),
         data: "true".into(),
+    };
+    let requested = |requester| MessageBody::Requested {
+        name: "add «+»".into(),
+        input: r#"{"sku":"é"}"#.into(),
+        requester,
+    };
+    let requester = Requester::new("order-7".into(), execution_id, source_event_id);
+    let answer = |result| MessageBody::RequestFinished {
+        execution_id,
+        source_event_id,
+        result,
     };
     let cancel = MessageBody::Cancel {
         reason: "the customer left".into(),
@@ -181,6 +202,19 @@ fn messages() -> Vec<(&'static str, Record)> {
             message("p", promise(Err(declined()))),
         ),
         ("message.receipt", message("receipt/3/300", receipt)),
+        ("message.request", message("r-1", requested(None))),
+        (
+            "message.request.orchestration",
+            message("order-7/3/300", requested(Some(requester))),
+        ),
+        (
+            "message.answer.completed",
+            message("order-7/3/300/answer", answer(Ok("3".into()))),
+        ),
+        (
+            "message.answer.failed",
+            message("order-7/3/300/answer", answer(Err(declined()))),
+        ),
         ("message.cancel", message("c", cancel)),
         ("message.terminate", message("t", terminate(paid))),
         (
@@ -226,6 +260,7 @@ pub(crate) fn any_record() -> impl Strategy<Value = Record> {
         4 => any_message().prop_map(Record::Message).boxed(),
         1 => any_status().prop_map(Record::Status).boxed(),
         1 => any_failure().prop_map(Record::Failure).boxed(),
+        1 => any_outcome().prop_map(Record::Answer).boxed(),
     ]
 }
 
@@ -270,6 +305,20 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
     });
     let raised =
         (text(), text()).prop_map(|(name, data)| MessageBody::ExternalRaised { name, data });
+    let requested = (text(), text(), of(any_requester())).prop_map(|(name, input, requester)| {
+        MessageBody::Requested {
+            name,
+            input,
+            requester,
+        }
+    });
+    let answer = (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
+        MessageBody::RequestFinished {
+            execution_id,
+            source_event_id,
+            result,
+        }
+    });
     let promise = (any_execution(), any_number(), any_outcome()).prop_map(
         |(execution_id, number, resolution)| MessageBody::PromiseSettled {
             execution_id,
@@ -298,6 +347,8 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
         raised.boxed(),
         promise.boxed(),
         receipt.boxed(),
+        requested.boxed(),
+        answer.boxed(),
         any_text()
             .prop_map(|reason| MessageBody::Cancel { reason })
             .boxed(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use durable_core::{
     ActivityOptions, AttributeValue, Carried, EarlierAttempts, Event, EventId, ExecutionId,
     Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    UnreadRequest,
 };
 
 /// An entry, and which of the entries of its kind it is if there are several.
@@ -33,6 +34,8 @@ pub(crate) const BUILT_IN_FAILURE_KINDS: &[FailureKind] = &[
     FailureKind::Storage,
     FailureKind::UnknownInstance,
     FailureKind::InstanceEnded,
+    FailureKind::Rejected,
+    FailureKind::Unanswered,
 ];
 
 /// Samples of every kind.
@@ -42,6 +45,7 @@ pub(crate) fn samples() -> Vec<Sample> {
     samples.extend(activities());
     samples.extend(timers());
     samples.extend(external_events());
+    samples.extend(super::request_samples::requests());
     samples.extend(sub_orchestrations());
     samples.extend(recorded_values());
     samples.extend(promises());
@@ -50,18 +54,18 @@ pub(crate) fn samples() -> Vec<Sample> {
     samples
 }
 
-fn sample(variant: impl Into<Option<&'static str>>, event: Event) -> Sample {
+pub(super) fn sample(variant: impl Into<Option<&'static str>>, event: Event) -> Sample {
     Sample {
         variant: variant.into(),
         entry: HistoryEntry::new(1_767_225_600_000 + event.event_id().get() % 1_000, event),
     }
 }
 
-const fn at(position: u64) -> EventId {
+pub(super) const fn at(position: u64) -> EventId {
     EventId::new(position)
 }
 
-fn declined() -> Failure {
+pub(super) fn declined() -> Failure {
     Failure::application("card_declined", "the bank said no: «无余额»")
         .with_details(r#"{"code":51,"bank":"Crédit"}"#)
         .not_retryable()
@@ -84,6 +88,12 @@ fn carried() -> Carried {
         UnreadEvent::new("add".into(), "null".into(), "m-2".into()),
     ];
     carried.read_message_ids = vec!["m-0".into(), "".into(), "m-½".into()];
+    carried.unread_requests = vec![
+        UnreadRequest::new("add".into(), r#"{"sku":"ü"}"#.into(), "r-1".into()),
+        UnreadRequest::new("pay".into(), "7".into(), "orders/7/2/9".into())
+            .requester(super::request_samples::requester()),
+    ];
+    carried.answered_request_ids = vec!["r-0".into()];
     carried.cancel_reason = Some("the customer left".into());
     carried
 }
@@ -573,6 +583,8 @@ fn variant_of(kind: &FailureKind) -> &'static str {
         FailureKind::Storage => "storage",
         FailureKind::UnknownInstance => "unknown_instance",
         FailureKind::InstanceEnded => "instance_ended",
+        FailureKind::Rejected => "rejected",
+        FailureKind::Unanswered => "unanswered",
         unknown => panic!("tests/support/samples.rs has no name for {unknown}"),
     }
 }

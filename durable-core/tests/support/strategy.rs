@@ -6,7 +6,8 @@ use std::time::Duration;
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, EarlierAttempts, Event, EventId,
     EventKind, ExecutionId, Failure, FailureKind, History, HistoryEntry, InstanceId, MessageId,
-    Name, Parent, Payload, PromiseToken, RetryPolicy, UnreadEvent, Version,
+    Name, Parent, Payload, PromiseToken, Requester, RetryPolicy, UnreadEvent, UnreadRequest,
+    Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -67,6 +68,7 @@ any_field! {
     ExecutionId => any_execution(),
     PromiseToken => any_token(),
     Parent => any_parent(),
+    Requester => any_requester(),
     Box<Carried> => any_carried().prop_map(Box::new),
     AttributeValue => any_attribute(),
     EarlierAttempts => any_earlier_attempts(),
@@ -176,6 +178,13 @@ pub(crate) fn any_parent() -> impl Strategy<Value = Parent> {
     })
 }
 
+/// Any requester.
+pub(crate) fn any_requester() -> impl Strategy<Value = Requester> {
+    (text(), any_execution(), any_source()).prop_map(|(instance, execution_id, event_id)| {
+        Requester::new(instance, execution_id, event_id)
+    })
+}
+
 /// Any promise token.
 pub(crate) fn any_token() -> impl Strategy<Value = PromiseToken> {
     (text(), any_execution(), any_number()).prop_map(|(instance, execution_id, number)| {
@@ -209,9 +218,18 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
         vec(text(), 0..4),
         of(any_text()),
         any_attributes(),
+        (vec(any_unread_request(), 0..3), vec(text(), 0..3)),
     )
         .prop_map(
-            |(state, views, unread_events, read_message_ids, cancel_reason, attributes)| {
+            |(
+                state,
+                views,
+                unread_events,
+                read_message_ids,
+                cancel_reason,
+                attributes,
+                requests,
+            )| {
                 let mut carried = Carried::default();
                 carried.state = state;
                 carried.views = views;
@@ -219,6 +237,7 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
                 carried.read_message_ids = read_message_ids;
                 carried.cancel_reason = cancel_reason;
                 carried.attributes = attributes;
+                (carried.unread_requests, carried.answered_request_ids) = requests;
                 carried
             },
         )
@@ -227,6 +246,19 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
 /// Any attempts before the last one.
 pub(crate) fn any_earlier_attempts() -> impl Strategy<Value = EarlierAttempts> {
     (any::<u32>(), any::<u32>()).prop_map(|(failed, crashed)| EarlierAttempts::new(failed, crashed))
+}
+
+/// Any request that the code has not taken.
+fn any_unread_request() -> impl Strategy<Value = UnreadRequest> {
+    (text(), text(), text(), of(any_requester())).prop_map(
+        |(name, input, message_id, requester)| {
+            let request = UnreadRequest::new(name, input, message_id);
+            match requester {
+                Some(requester) => request.requester(requester),
+                None => request,
+            }
+        },
+    )
 }
 
 /// Any options of an activity.

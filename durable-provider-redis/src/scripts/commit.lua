@@ -1,7 +1,8 @@
 -- Turns, one after the other, each of them all or nothing: one that is refused leaves
 -- nothing and hinders no other.
 -- KEYS: base, then for each turn: the instance (record, inbox, message ids), its history,
--- the history of its next execution, its session, three per local target.
+-- the history of its next execution, its session, three per local target, its answers if it
+-- answers requests.
 
 if has_late_session() then return finish('LATE') end
 
@@ -144,6 +145,14 @@ local function commit_turn(own)
   for _ = 1, number_arg() do
     local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
     post(partition, target, message_id, bytes, optional_arg())
+  end
+  local answer_count = number_arg()
+  local kept = answer_count > 0 and number_arg()
+  for _ = 1, answer_count do
+    local message_id, bytes = arg(), arg()
+    if keep_answer(KEYS[own + 6 + 3 * target_count], message_id, bytes, kept) then
+      publish('a' .. #id .. ':' .. id .. message_id)
+    end
   end
   for target_id, target in pairs(targets) do
     if target_id ~= id and target.exists then save_instance(target) end

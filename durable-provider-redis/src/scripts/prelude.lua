@@ -62,7 +62,8 @@ end
 -- by its code, 's…' for messages of an instance that the session holds, 'c…' for work that it
 -- holds and that was cancelled, 'e…' for its end, 'w…' for work in a lane, 't' for an earlier
 -- timer, 'i…' for a change of an
--- instance, 'v…' for one of its views, 'd…' for its end or suspension, 'o' for messages to another partition.
+-- instance, 'v…' for one of its views, 'd…' for its end or suspension, 'a…' for an answer to a
+-- client, 'o' for messages to another partition.
 local topics, is_published = {}, {}
 local function publish(topic)
   if not is_published[topic] then
@@ -321,6 +322,20 @@ local function put_message(it, message_id, bytes, is_to_end)
   append_message(it, message_id, bytes)
 end
 
+-- Answers to requests of clients: by the ids of the requests ('a'), and the ids by their number
+-- ('o'), of which the last is counted ('n').
+local function has_answer(answers, message_id) return call('HEXISTS', answers, 'a' .. message_id) == 1 end
+-- Keeps an answer, unless the request has one, and forgets the oldest beyond this many.
+local function keep_answer(answers, message_id, bytes, kept)
+  if call('HSETNX', answers, 'a' .. message_id, bytes) == 0 then return false end
+  local number = call('HINCRBY', answers, 'n', 1)
+  call('HSET', answers, 'o' .. text(number), message_id)
+  local oldest = 'o' .. text(number - kept)
+  local forgotten = call('HGET', answers, oldest)
+  if forgotten then call('HDEL', answers, oldest, 'a' .. forgotten) end
+  return true
+end
+
 -- Attributes: all of them as JSON ('at'), and as members of the index that lack the id ('ai').
 local function attribute_args(json)
   local attributes = { json = json, members = {} }
@@ -352,12 +367,14 @@ local function start_args()
   return start
 end
 -- A message as it comes in the arguments; its sort begins with 's' for a start, with 't' for a
--- `Terminate` and with 'a' for a receipt, and goes on with 'r' if its sender wants a receipt.
+-- `Terminate`, with 'q' for a request and with 'a' for a receipt, and goes on with 'r' if its
+-- sender wants a receipt.
 local function message_args()
   local message = { id = arg(), bytes = arg() }
   local sort = arg()
   message.start = string.byte(sort) == 115 and start_args()
   message.is_to_end = string.byte(sort) == 116
+  message.is_request = string.byte(sort) == 113
   message.is_receipt = string.byte(sort) == 97
   if #sort > 1 then
     message.receipt = {

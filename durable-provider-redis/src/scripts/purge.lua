@@ -1,5 +1,5 @@
 -- Removes an ended instance, if it is still the one that was read; its highest execution
--- id stays. KEYS: base, the instance, the histories of its executions.
+-- id stays. KEYS: base, the instance, the histories of its executions, at last its answers.
 if has_late_session() then return finish('LATE') end
 local it = open_instance(arg(), BASE_KEYS + 1)
 local execution, updated_at, first_left = arg(), arg(), optional_arg()

@@ -205,6 +205,14 @@ impl Store<'_, '_> {
         let Some(mut instance) = self.find(&outgoing.target)? else {
             return Ok(SendOutcome::UnknownInstance);
         };
+        if outgoing.is_request {
+            if self.has_answer(instance.key, &outgoing.message_id)? {
+                return Ok(SendOutcome::Accepted);
+            }
+            if instance.is_suspended() {
+                return Ok(SendOutcome::InstanceSuspended);
+            }
+        }
         if instance.status.is_ended() {
             let message = params![instance.key, outgoing.message_id.as_str()];
             return Ok(match self.finds(sql::INBOX_HAS_MESSAGE, message)? {

@@ -64,6 +64,7 @@ impl Store<'_, '_> {
         self.set_timers(instance.key, turn)?;
         self.cancel_timers(instance.key, turn)?;
         self.update_record(&mut instance, prepared)?;
+        self.keep_answers(&instance, prepared)?;
         let claims = self.add_and_claim_work(&mut instance, turn)?;
         for (outgoing, bytes) in prepared.messages() {
             self.deliver(&mut instance, outgoing, bytes)?;

@@ -8,6 +8,7 @@
 //!   whenever another process changed the file.
 //! - No session holds a suspended instance.
 
+mod answer;
 mod attribute;
 mod catalog;
 mod claim_instances;

@@ -15,7 +15,8 @@ const ADD: Activity<u64, u64> = Activity::new("add");
 const STEPS: Orchestration<u64, u64> = Orchestration::new("steps");
 
 /// All tables but `meta` and `session`, which heartbeats write.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
+    "answer",
     "attribute",
     "attribute_name",
     "instance",

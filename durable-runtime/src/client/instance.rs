@@ -12,9 +12,9 @@ use durable_core::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Client, ClientError, Wait, fresh_message_id, nodes};
+use super::{Client, ClientError, RequestCall, Wait, fresh_message_id, nodes};
 use crate::attribute::{Attribute, AttributeType};
-use crate::handle::EventRef;
+use crate::handle::{EventRef, RequestRef};
 use crate::payload::{self, PayloadSubject};
 
 /// One instance, seen from outside. Made by [`Client::start`] or [`Client::instance`].
@@ -212,6 +212,43 @@ impl<O> InstanceHandle<O> {
             data,
         };
         self.client.send(&self.id, message_id.into(), body).await
+    }
+
+    /// Makes a request of it and waits for the answer: set its options, then await it.
+    ///
+    /// The request is admitted durably before it is waited for, and answered once. A caller that
+    /// lost its connection, its patience or its process asks again with the same
+    /// [`id`](RequestCall::id) and gets the same answer: as long as the instance is not purged
+    /// and has not answered [`KEPT_ANSWERS`](durable_core::provider::KEPT_ANSWERS) other requests
+    /// since.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use durable_runtime::{InstanceHandle, Request, RequestError};
+    ///
+    /// const ADD: Request<String, u32> = Request::new("add");
+    ///
+    /// async fn add(cart: InstanceHandle<()>, item: String) -> Result<Option<u32>, RequestError> {
+    ///     let add = cart.request(ADD, &item).id("order-7/add").timeout(Duration::from_secs(10));
+    ///     match add.await {
+    ///         Ok(items) => Ok(Some(items)),
+    ///         Err(RequestError::Rejected(_)) => Ok(None), // the cart is full
+    ///         Err(error) => Err(error),
+    ///     }
+    /// }
+    /// # let _ = add;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What [`RequestError`] names: the code rejected the request, the runtime answered in its
+    /// place, or there is no answer; then the error says whether the request was admitted.
+    pub fn request<I: Serialize, A, E>(
+        &self,
+        request: impl RequestRef<I, A, E>,
+        input: &I,
+    ) -> RequestCall<A, E> {
+        RequestCall::new(self.client.clone(), self.id.clone(), request, input)
     }
 
     /// Asks it to stop. It decides itself how, and can clean up.

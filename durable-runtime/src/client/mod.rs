@@ -7,6 +7,8 @@ mod error;
 mod instance;
 mod list;
 mod nodes;
+mod request;
+mod request_error;
 mod start;
 mod unfold;
 mod view;
@@ -19,7 +21,7 @@ use durable_core::provider::{
     Message, MessageBody, OutgoingMessage, PoisonedPage, Provider, PruneReport, PruneRequest,
     PurgeReport, PurgeRequest, SendOutcome, WorkKey,
 };
-use durable_core::{Failure, InstanceId, Limits, MessageId, Payload, PromiseToken};
+use durable_core::{Failure, FailureKind, InstanceId, Limits, MessageId, Payload, PromiseToken};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -32,6 +34,8 @@ pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;
 pub use list::{InstanceStream, Instances, IntoQuery};
+pub use request::RequestCall;
+pub use request_error::{Admission, RequestError};
 pub use start::Start;
 pub use view::ViewChanges;
 pub use wait::Wait;
@@ -299,6 +303,10 @@ impl ClientError {
             }),
             SendOutcome::InstanceEnded => Err(Self::Ended {
                 instance: instance.clone(),
+            }),
+            SendOutcome::InstanceSuspended => Err(Self::Suspended {
+                instance: instance.clone(),
+                failure: Failure::new(FailureKind::Suspended, "it takes no requests"),
             }),
         }
     }

@@ -9,6 +9,7 @@ mod event;
 mod events;
 mod patch;
 mod promise;
+mod request;
 mod run;
 mod state;
 mod timer;
@@ -32,6 +33,7 @@ pub use event::{ExternalEvent, SendEvent, TryExternalEvent};
 pub use events::ExternalEvents;
 pub use patch::Patched;
 pub use promise::Promise;
+pub use request::{IncomingRequest, RequestWait, SentRequest, TryRequest};
 pub use run::Run;
 pub use timer::Sleep;
 

@@ -32,6 +32,7 @@ use crate::registry::{CodeFuture, Registry};
 use drive::Tracing;
 
 pub(crate) use branch::{BranchSegment, within};
+pub(crate) use call_site::CallSite;
 pub(crate) use fault::ExecutionFault;
 pub(crate) use live::LiveExecution;
 pub(crate) use operation::DurableOperation;

@@ -49,6 +49,15 @@ impl DurableOperation {
         }
     }
 
+    /// An operation that is asked for when it is first polled, by a call at this place in the
+    /// source.
+    pub(crate) fn at(shared: &Arc<Shared>, command: Command, call_site: CallSite) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            stage: OperationStage::Unpolled(command, call_site),
+        }
+    }
+
     /// An operation that was asked for by the call itself.
     pub(crate) fn asked(shared: &Arc<Shared>, slot: usize) -> Self {
         Self {

@@ -27,6 +27,7 @@ mod promises;
 mod races;
 mod receipts;
 mod registering;
+mod requests;
 mod retention;
 mod scenarios;
 mod shutdown;

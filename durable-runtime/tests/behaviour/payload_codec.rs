@@ -11,8 +11,8 @@ use durable_core::provider::{InstanceStatus, Provider, StatusKind};
 use durable_core::{EventId, ExecutionId, Limits};
 use durable_runtime::{
     Activity, ActivityContext, Client, ClientError, EventName, Failure, FailureKind, Orchestration,
-    OrchestrationContext, PayloadCodec, PayloadCodecError, PromiseToken, Registry, RetryPolicy,
-    Runtime, RuntimeOptions,
+    OrchestrationContext, PayloadCodec, PayloadCodecError, PromiseToken, Registry, Request,
+    RequestError, RetryPolicy, Runtime, RuntimeOptions,
 };
 
 use durable_testkit::Snapshot;
@@ -93,6 +93,8 @@ fn contents(store: &Snapshot) -> String {
     let histories: Vec<_> = store.histories.values().collect();
     let instances = store.instances.values().map(|instance| {
         let record = &instance.record;
+        let answers = instance.answers.iter().map(|answer| &answer.result);
+        let answers: Vec<_> = answers.collect();
         let views = instance.views.iter().map(|view| &view.value);
         let views: Vec<_> = views.collect();
         (
@@ -100,6 +102,7 @@ fn contents(store: &Snapshot) -> String {
             &record.status,
             &record.custom_status,
             views,
+            answers,
         )
     });
     let instances: Vec<_> = instances.collect();
@@ -182,6 +185,39 @@ fn registry() -> Registry {
         })
         .build()
         .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_and_their_answers_are_stored_unreadable() {
+    const SAY: Request<String, String> = Request::new("say");
+    let answer = |ctx: OrchestrationContext, (): ()| async move {
+        for _ in 0..2 {
+            let say = ctx.request(SAY).await?;
+            let word = say.input().clone();
+            say.answer(&word)?;
+        }
+        ctx.request(SAY).await?.reject(SECRET)?;
+        // One is carried over, and read by the next execution.
+        ctx.sleep(Duration::from_secs(1)).await?;
+        ctx.continue_as_new::<_, ()>(&()).await
+    };
+    let world = World::new();
+    let codec = Cipher::with_key(1);
+    let registry = Registry::builder().orchestration("answer", answer);
+    let node = coded_node(&world, &registry.build().unwrap(), &codec).await;
+    let client = coded_client(&world, &codec);
+    let instance = client.start::<(), ()>("answer", "a", &()).await.unwrap();
+    let say = || instance.request(SAY, &SECRET.into());
+    for _ in 0..2 {
+        assert_eq!(say().id("r-1").await.unwrap(), SECRET);
+    }
+    assert_eq!(say().await.unwrap(), SECRET);
+    let rejected = say().await;
+    assert_eq!(rejected, Err(RequestError::Rejected(SECRET.into())));
+    assert_eq!(say().await.unwrap(), SECRET);
+    assert_secret(&world);
+    assert_eq!(world.store.snapshot().instances["a"].answers.len(), 4);
+    stop(node).await;
 }
 
 #[tokio::test(start_paused = true)]

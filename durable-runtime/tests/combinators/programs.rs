@@ -33,6 +33,8 @@ struct Case {
 enum Happening {
     /// The event of that index is raised.
     Raise(usize),
+    /// A request of that index is made.
+    Request(usize),
     Cancel,
     Terminate,
 }
@@ -40,6 +42,7 @@ enum Happening {
 fn cases() -> impl Strategy<Value = Case> {
     let happening = prop_oneof![
         8 => any::<usize>().prop_map(Happening::Raise),
+        8 => any::<usize>().prop_map(Happening::Request),
         2 => proptest::strategy::Just(Happening::Cancel),
         1 => proptest::strategy::Just(Happening::Terminate),
     ];
@@ -82,8 +85,9 @@ async fn run(case: &Case) -> BTreeSet<EventKind> {
     };
     let instance = world.client().start(PROGRAM, "i", &task).await.unwrap();
     let names = case.program.event_names();
+    let requests = case.program.request_names();
     for (delay_ms, happening) in case.outside.clone() {
-        let (instance, names) = (instance.clone(), names.clone());
+        let (instance, names, requests) = (instance.clone(), names.clone(), requests.clone());
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(delay_ms)).await;
             // It may have ended already.
@@ -92,6 +96,13 @@ async fn run(case: &Case) -> BTreeSet<EventKind> {
                     Some(name) => instance.raise(&**name, &(index as u64)).await,
                     None => Ok(()),
                 },
+                Happening::Request(index) => {
+                    if let Some(name) = requests.get(index % requests.len().max(1)) {
+                        let request = instance.request::<u64, u64, String>(&**name, &7);
+                        let _ = request.timeout(Duration::from_secs(60)).await;
+                    }
+                    Ok(())
+                }
                 Happening::Cancel => instance.cancel("enough").await,
                 Happening::Terminate => instance.terminate("at once").await,
             };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use durable_core::{
     ActivityOptions, AttributeValue, CUSTOM_STATUS_VIEW, Event, EventId, EventKind, InstanceId,
-    Name, Payload, PromiseToken,
+    MessageId, Name, Payload, PromiseToken,
 };
 use serde::Serialize;
 
@@ -209,6 +209,50 @@ impl HistoryBuilder {
             name,
             data,
             awaits_receipt: true,
+        })
+    }
+
+    /// The code makes a request of another instance.
+    pub fn request_sent<T: Serialize + ?Sized>(
+        self,
+        target: impl Into<InstanceId>,
+        name: impl Into<Name>,
+        input: &T,
+    ) -> Self {
+        let (target, name) = (target.into(), name.into());
+        self.with(input, |event_id, input| Event::RequestSent {
+            event_id,
+            target,
+            name,
+            input,
+        })
+    }
+
+    /// The code answers the request that this event brought.
+    ///
+    /// ```
+    /// use durable_testkit::HistoryBuilder;
+    ///
+    /// let history = HistoryBuilder::new("cart-7")
+    ///     .started("cart", &())
+    ///     .requested("add", &"book")
+    ///     .answered(2, &1)
+    ///     .build()?;
+    /// let answer = &history.entries[2].event;
+    /// assert_eq!(answer.to_string(), "RequestAnswered `request-2` of event 2");
+    /// # Ok::<(), durable_testkit::HistoryBuildError>(())
+    /// ```
+    pub fn answered<T: Serialize + ?Sized>(self, source: u64, answer: &T) -> Self {
+        let source_event_id = EventId::new(source);
+        let message_id = match self.find(source_event_id) {
+            Some(Event::RequestReceived { message_id, .. }) => message_id.clone(),
+            _ => MessageId::from(format!("request-{source}")),
+        };
+        self.with(answer, |event_id, answer: Payload| Event::RequestAnswered {
+            event_id,
+            source_event_id,
+            message_id,
+            result: Ok(answer),
         })
     }
 

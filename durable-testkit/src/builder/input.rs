@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::history::HistoryBuilder;
 
 impl HistoryBuilder {
-    /// The activity or child of this event succeeds, or its promise is resolved.
+    /// The activity or child of this event succeeds, its promise is resolved, or its request
+    /// is answered.
     ///
     /// ```
     /// use durable_testkit::HistoryBuilder;
@@ -28,6 +29,11 @@ impl HistoryBuilder {
                 source_event_id,
                 result: value,
             },
+            Some(EventKind::RequestSent) => Event::RequestCompleted {
+                event_id,
+                source_event_id,
+                result: value,
+            },
             Some(EventKind::PromiseCreated) => Event::PromiseResolved {
                 event_id,
                 source_event_id,
@@ -42,12 +48,17 @@ impl HistoryBuilder {
         })
     }
 
-    /// The activity or child of this event fails, or its promise is rejected.
+    /// The activity or child of this event fails, or its promise or request is rejected.
     pub fn failed(self, source: u64, failure: Failure) -> Self {
         let source_event_id = EventId::new(source);
         let kind = self.find(source_event_id).map(Event::kind);
         self.event(|event_id| match kind {
             Some(EventKind::SubOrchestrationScheduled) => Event::SubOrchestrationFailed {
+                event_id,
+                source_event_id,
+                failure,
+            },
+            Some(EventKind::RequestSent) => Event::RequestFailed {
                 event_id,
                 source_event_id,
                 failure,
@@ -100,6 +111,19 @@ impl HistoryBuilder {
             name,
             data,
             message_id,
+        })
+    }
+
+    /// A client makes a request, under an id of its own: `request-` and the position.
+    pub fn requested<T: Serialize + ?Sized>(self, name: impl Into<Name>, input: &T) -> Self {
+        let message_id = MessageId::from(format!("request-{}", self.next_event_id()));
+        let name = name.into();
+        self.with(input, |event_id, input| Event::RequestReceived {
+            event_id,
+            name,
+            input,
+            message_id,
+            requester: None,
         })
     }
 

@@ -41,6 +41,8 @@ pub enum ContractPromise {
     Time,
     /// The rules of starting, stopping and removing instances.
     Lifecycle,
+    /// Requests of clients are admitted once, and their answers are kept.
+    Requests,
     /// What is too large or empty is refused before anything is written.
     Limits,
 }
@@ -60,7 +62,7 @@ impl ContractPromise {
             Self::Finding => 9,
             Self::Paging => 10,
             Self::Code => 11,
-            Self::Time | Self::Lifecycle | Self::Limits => return None,
+            Self::Time | Self::Lifecycle | Self::Requests | Self::Limits => return None,
         })
     }
 
@@ -79,6 +81,7 @@ impl ContractPromise {
             Self::Code => "a session is given only what its node has the code for",
             Self::Time => "the store's clock never goes back, and records agree with it",
             Self::Lifecycle => "instances are started, stopped and removed as the methods say",
+            Self::Requests => "requests are admitted once, and their answers are kept",
             Self::Limits => "what is too large is refused before anything is written",
         }
     }

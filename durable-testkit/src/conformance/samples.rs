@@ -6,8 +6,8 @@ use std::time::Duration;
 use durable_core::provider::{Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, EarlierAttempts, Event, EventId,
-    EventKind, ExecutionId, Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy,
-    UnreadEvent,
+    EventKind, ExecutionId, Failure, FailureKind, HistoryEntry, Parent, PromiseToken, Requester,
+    RetryPolicy, UnreadEvent, UnreadRequest,
 };
 
 /// Names that end up in keys, statements, patterns and paths.
@@ -66,6 +66,10 @@ pub(crate) fn options() -> ActivityOptions {
 
 fn parent() -> Parent {
     Parent::new("parent".into(), ExecutionId::new(3), EventId::new(4))
+}
+
+fn requester() -> Requester {
+    Requester::new("asker".into(), ExecutionId::new(3), EventId::new(4))
 }
 
 /// An entry of every kind, from event 1 on. As a history it makes no sense.
@@ -238,6 +242,35 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             event_id,
             name: "cart".into(),
         },
+        EventKind::RequestReceived => Event::RequestReceived {
+            event_id,
+            name: "add".into(),
+            input: "{\"sku\":7}".into(),
+            message_id: "r1".into(),
+            requester: Some(requester()),
+        },
+        EventKind::RequestAnswered => Event::RequestAnswered {
+            event_id,
+            source_event_id,
+            message_id: "r1".into(),
+            result: Err(failure()),
+        },
+        EventKind::RequestSent => Event::RequestSent {
+            event_id,
+            target: "cart".into(),
+            name: "add".into(),
+            input: "7".into(),
+        },
+        EventKind::RequestCompleted => Event::RequestCompleted {
+            event_id,
+            source_event_id,
+            result: "3".into(),
+        },
+        EventKind::RequestFailed => Event::RequestFailed {
+            event_id,
+            source_event_id,
+            failure: failure(),
+        },
         EventKind::AttributeSet => Event::AttributeSet {
             event_id,
             name: "customer".into(),
@@ -284,6 +317,9 @@ fn carried() -> Carried {
     carried.attributes = attributes();
     carried.unread_events = vec![unread];
     carried.read_message_ids = vec!["m0".into()];
+    let unread = UnreadRequest::new("add".into(), "7".into(), "r1".into());
+    carried.unread_requests = vec![unread.requester(requester())];
+    carried.answered_request_ids = vec!["r0".into()];
     carried.cancel_reason = Some("late".into());
     carried
 }
@@ -329,6 +365,21 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
             execution_id,
             number: 0,
             resolution: Err(failure()),
+        },
+        MessageBody::Requested {
+            name: "add".into(),
+            input: "{\"sku\":7}".into(),
+            requester: None,
+        },
+        MessageBody::Requested {
+            name: "add".into(),
+            input: "7".into(),
+            requester: Some(requester()),
+        },
+        MessageBody::RequestFinished {
+            execution_id,
+            source_event_id,
+            result: Err(failure()),
         },
         MessageBody::Cancel {
             reason: "late".into(),

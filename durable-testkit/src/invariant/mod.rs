@@ -12,6 +12,7 @@ mod one_owner;
 mod outputs;
 mod poison_kept;
 mod replay_exact;
+mod requests_answered;
 mod starts_finish;
 mod views_current;
 
@@ -161,6 +162,7 @@ pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<d
         Box::new(one_owner::OneOwner::default()),
         Box::new(no_early_timer::NoEarlyTimer),
         Box::new(events_once::EventsOnce::default()),
+        Box::new(requests_answered::RequestsAnswered::default()),
         Box::new(activity_once::ActivityOnce::new(workload.effects.clone())),
         Box::new(poison_kept::PoisonKept::default()),
         Box::new(starts_finish::StartsFinish::default()),

@@ -77,6 +77,13 @@ impl MemoryState {
         let Some(instance) = self.instances.get(&target) else {
             return Ok(SendOutcome::UnknownInstance);
         };
+        let is_request = matches!(message.body, MessageBody::Requested { .. });
+        if is_request && instance.answers.has(&message.message_id) {
+            return Ok(SendOutcome::Accepted);
+        }
+        if is_request && instance.is_suspended() {
+            return Ok(SendOutcome::InstanceSuspended);
+        }
         if instance.has_message(&message.message_id) {
             return Ok(SendOutcome::Accepted);
         }
@@ -152,6 +159,7 @@ impl StoredInstance {
             crashes: 0,
             last_commit: None,
             views: Default::default(),
+            answers: Default::default(),
             starts: Default::default(),
         }
     }

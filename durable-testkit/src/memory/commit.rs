@@ -55,6 +55,7 @@ impl MemoryState {
         self.change_work_and_timers(turn);
         self.update_record(turn);
         self.change_views(turn);
+        self.keep_answers(turn);
         for message in &turn.new_messages {
             self.deliver(id, message);
         }
@@ -152,6 +153,19 @@ impl MemoryState {
         if status.is_ended() {
             self.drop_timers_of(id);
             self.cancel_all_work_of(id);
+        }
+    }
+
+    fn keep_answers(&mut self, turn: &TurnCommit) {
+        let id = &turn.lease.instance;
+        let Some(instance) = self.instances.get_mut(id) else {
+            return;
+        };
+        for answer in &turn.answers {
+            if instance.answers.keep(answer.clone()) {
+                let message_id = answer.message_id.clone();
+                self.wake.note(Change::Answer(id.clone(), message_id));
+            }
         }
     }
 

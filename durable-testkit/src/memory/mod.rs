@@ -8,6 +8,7 @@
 //! It scans where a database would use an index, but for work and messages, of which there
 //! may be many, and it forgets everything with the last handle.
 
+mod answers;
 mod client;
 mod commit;
 mod inbox;

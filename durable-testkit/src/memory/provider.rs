@@ -9,12 +9,12 @@ use durable_core::provider::{
     CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Message, OpenWorkPage,
     OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport, PruneRequest, PurgeReport,
-    PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode, SessionId, SessionOptions,
-    SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime, SystemClock, TurnCommit,
-    ViewPage, ViewRecord, WakeRegistry, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey,
-    WorkLease, WorkSettlement,
+    PurgeRequest, ReadyInstances, Release, RequestAnswer, SendOutcome, ServedCode, SessionId,
+    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime,
+    SystemClock, TurnCommit, ViewPage, ViewRecord, WakeRegistry, WakeSeq, WakeSource, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
+use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, MessageId, Name, Payload};
 
 use super::snapshot::Snapshot;
 use super::state::MemoryState;
@@ -307,6 +307,14 @@ impl Provider for MemoryProvider {
 
     async fn resume(&self, instance: &InstanceId) -> Result<SendOutcome, ProviderError> {
         Ok(self.step(|state| state.resume(instance)))
+    }
+
+    async fn answer(
+        &self,
+        instance: &InstanceId,
+        message_id: &MessageId,
+    ) -> Result<Option<RequestAnswer>, ProviderError> {
+        Ok(self.look(|state| state.answer(instance, message_id)))
     }
 
     async fn instance(

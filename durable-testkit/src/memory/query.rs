@@ -5,9 +5,9 @@ use std::ops::Bound;
 use durable_core::filter::{InstanceQuery, Order, OrderBy, PagePosition, PageToken};
 use durable_core::provider::{
     ExecutionRecord, HistoryPage, InboxPage, InboxSeq, InstancePage, InstanceRecord, OpenTimer,
-    OpenWorkPage, PoisonedPage, PoisonedWork, ProviderError, SourceEvent, WorkKey,
+    OpenWorkPage, PoisonedPage, PoisonedWork, ProviderError, RequestAnswer, SourceEvent, WorkKey,
 };
-use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
+use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId, MessageId};
 
 use super::state::MemoryState;
 
@@ -16,6 +16,11 @@ impl MemoryState {
         self.instances
             .get(id)
             .map(|instance| instance.record.clone())
+    }
+
+    pub(super) fn answer(&self, id: &InstanceId, message_id: &MessageId) -> Option<RequestAnswer> {
+        let answers = &self.instances.get(id)?.answers;
+        answers.get(message_id).cloned()
     }
 
     /// Looks at a bounded number of instances, as other stores do, so that what is tested

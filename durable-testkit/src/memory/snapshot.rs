@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use durable_core::provider::{
-    CommitId, InboxSeq, InstanceRecord, Message, SessionId, SessionOptions, SourceEvent,
-    ViewRecord, WorkItem, WorkKey,
+    CommitId, InboxSeq, InstanceRecord, Message, RequestAnswer, SessionId, SessionOptions,
+    SourceEvent, ViewRecord, WorkItem, WorkKey,
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
 
@@ -80,6 +80,8 @@ pub struct InstanceSnapshot {
     pub views: Vec<ViewRecord>,
     /// Its messages, in order.
     pub inbox: Vec<Message>,
+    /// The answers to requests of clients that it keeps, oldest first.
+    pub answers: Vec<RequestAnswer>,
     /// The session that holds it.
     pub holder: Option<SessionId>,
     /// How many of its messages its holder was not given; without a holder, all.
@@ -159,6 +161,7 @@ impl StoredInstance {
             record: self.record.clone(),
             views: self.views.values().cloned().collect(),
             inbox: self.inbox.messages().cloned().collect(),
+            answers: self.answers.iter().cloned().collect(),
             holder: self.holder.as_ref().map(|holder| holder.lease.session),
             messages_to_give: self.inbox.after(given.unwrap_or(InboxSeq(0))).count(),
             must_run: self.must_run,

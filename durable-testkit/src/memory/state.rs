@@ -16,6 +16,7 @@ use durable_core::provider::{
 };
 use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId, Name};
 
+use super::answers::Answers;
 use super::inbox::Inbox;
 use super::queue::WorkQueue;
 
@@ -66,6 +67,7 @@ pub(super) struct StoredInstance {
     pub(super) last_commit: Option<(CommitId, Committed)>,
     /// Its views, by name.
     pub(super) views: BTreeMap<Name, ViewRecord>,
+    pub(super) answers: Answers,
     /// The messages that began an execution of it.
     pub(super) starts: BTreeMap<MessageId, ExecutionId>,
 }

@@ -19,7 +19,7 @@ use super::script::{
 };
 use super::turn::{self, queue_name};
 use crate::conformance::StoreClock;
-use crate::message::{event_message, start_message};
+use crate::message::{event_message, request_message, start_message};
 
 /// More than a script can make ready.
 const MANY: usize = 1_000;
@@ -122,6 +122,19 @@ impl Play<'_> {
     ) -> Pair<ComparedAnswer> {
         let send = async |side: &dyn Provider| {
             let message = event_message(sent.to_string());
+            let outgoing = OutgoingMessage::new(instance.id(), message);
+            ComparedAnswer::of(side.send(outgoing).await, ComparedAnswer::Sent)
+        };
+        self.on_both(send).await
+    }
+
+    pub(super) async fn request(
+        &self,
+        instance: ScriptInstance,
+        sent: ScriptMessageId,
+    ) -> Pair<ComparedAnswer> {
+        let send = async |side: &dyn Provider| {
+            let message = request_message(sent.to_string());
             let outgoing = OutgoingMessage::new(instance.id(), message);
             ComparedAnswer::of(side.send(outgoing).await, ComparedAnswer::Sent)
         };

@@ -55,6 +55,7 @@ impl<'a> Play<'a> {
             ScriptCall::Close(node) => self.close(*node).await,
             ScriptCall::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
             ScriptCall::Send(instance, sent) => self.send(*instance, *sent).await,
+            ScriptCall::Request(instance, sent) => self.request(*instance, *sent).await,
             ScriptCall::Fetch(node) => self.fetch(*node).await,
             ScriptCall::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,
             ScriptCall::CommitAgain(node, instance) => self.commit_again(*node, *instance).await,

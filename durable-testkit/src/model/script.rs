@@ -56,6 +56,7 @@ pub(super) enum ScriptCall {
     Close(ScriptNode),
     Start(ScriptInstance, ScriptMessageId, IdReuse),
     Send(ScriptInstance, ScriptMessageId),
+    Request(ScriptInstance, ScriptMessageId),
     Fetch(ScriptNode),
     Commit(ScriptNode, ScriptInstance, ScriptTurn),
     CommitAgain(ScriptNode, ScriptInstance),
@@ -105,6 +106,8 @@ pub(super) struct ScriptTurn {
     pub(super) view: Option<(ScriptView, ScriptViewChange)>,
     /// How many attributes the instance has after it.
     pub(super) attributes: Option<u8>,
+    /// The requests that it answers.
+    pub(super) answers: Vec<ScriptMessageId>,
     pub(super) ending: ScriptTurnEnd,
     pub(super) from_wrong_tail: bool,
     /// Whether its entries are recorded later than the store's clock shows.
@@ -188,6 +191,10 @@ impl ScriptInstance {
     pub(super) fn id(self) -> durable_core::InstanceId {
         self.to_string().into()
     }
+}
+
+impl ScriptMessageId {
+    pub(super) const ALL: [Self; 5] = [Self(0), Self(1), Self(2), Self(3), Self(4)];
 }
 
 impl ScriptRelease {
@@ -305,6 +312,7 @@ impl fmt::Display for ScriptTurn {
             ScriptViewChange::Clear => format!("clear {}", view.name()),
         }));
         parts.extend(self.attributes.map(|count| format!("{count} attributes")));
+        parts.extend(self.answers.iter().map(|id| format!("answer {id}")));
         if self.claim {
             parts.push("claim".into());
         }
@@ -335,6 +343,7 @@ impl fmt::Display for ScriptCall {
             Self::Close(node) => write!(f, "{node}.close_session()"),
             Self::Start(instance, sent, reuse) => write!(f, "start({instance}, {sent}, {reuse:?})"),
             Self::Send(instance, sent) => write!(f, "send({instance}, {sent})"),
+            Self::Request(instance, sent) => write!(f, "send({instance}, request {sent})"),
             Self::Fetch(node) => write!(f, "{node}.fetch_instances()"),
             Self::Commit(node, instance, turn) => write!(f, "{node}.commit({instance}: {turn})"),
             Self::CommitAgain(node, instance) => write!(f, "{node}.commit({instance}: again)"),

@@ -35,6 +35,7 @@ fn op() -> impl Strategy<Value = ScriptCall> {
         1 => node().prop_map(ScriptCall::Close),
         3 => (instance(), sent(), reuse()).prop_map(|(id, sent, reuse)| ScriptCall::Start(id, sent, reuse)),
         4 => (instance(), sent()).prop_map(|(id, sent)| ScriptCall::Send(id, sent)),
+        3 => (instance(), sent()).prop_map(|(id, sent)| ScriptCall::Request(id, sent)),
         7 => node().prop_map(ScriptCall::Fetch),
         12 => (node(), instance(), turn()).prop_map(|(node, id, turn)| ScriptCall::Commit(node, id, turn)),
         2 => (node(), instance()).prop_map(|(node, id)| ScriptCall::CommitAgain(node, id)),
@@ -239,6 +240,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
         (
             option::weighted(0.2, (view(), view_change())),
             option::weighted(0.2, 0..4_u8),
+            collection::vec(sent(), 0..3),
         ),
         ending(),
         rarely(5),
@@ -259,6 +261,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
             message,
             view: says.0,
             attributes: says.1,
+            answers: says.2,
             ending,
             from_wrong_tail,
             recorded_ahead,

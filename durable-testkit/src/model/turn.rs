@@ -118,6 +118,9 @@ fn for_model(
     if let Some(count) = turn.attributes {
         builder = builder.attributes(attributes(count, now_ms));
     }
+    for id in &turn.answers {
+        builder = builder.answering(id.to_string(), Ok(format!("{now_ms}").into()));
+    }
     let builder = end(builder, turn.ending, clock, now_ms);
     let mut commit = match turn.flaw {
         None => builder.build(),

@@ -3,11 +3,11 @@
 use durable_core::filter::{InstanceQuery, Order};
 use durable_core::provider::{
     ExecutionRecord, InboxSeq, InstanceRecord, Message, OpenActivity, OpenTimer, PoisonedWork,
-    Provider, ProviderError, SessionId, SessionOptions, ViewRecord, WorkState,
+    Provider, ProviderError, RequestAnswer, SessionId, SessionOptions, ViewRecord, WorkState,
 };
-use durable_core::{EventId, HistoryEntry, InstanceId};
+use durable_core::{EventId, HistoryEntry, InstanceId, MessageId};
 
-use super::script::ScriptInstance;
+use super::script::{ScriptInstance, ScriptMessageId};
 use crate::conformance::StoreClock;
 
 /// A time that every store can keep exactly.
@@ -34,6 +34,8 @@ struct ObservedInstance {
     open: Vec<OpenActivity>,
     timers: Vec<OpenTimer>,
     views: Vec<ViewRecord>,
+    /// The answers to all requests of scripts.
+    answers: Vec<Option<RequestAnswer>>,
 }
 
 impl VisibleState {
@@ -99,6 +101,11 @@ impl ObservedInstance {
                 WorkState::Queued { ready_at_ms } => *ready_at_ms = 0,
             }
         }
+        let mut answers = Vec::new();
+        for request in ScriptMessageId::ALL {
+            let request = MessageId::from(request.to_string());
+            answers.push(provider.answer(id, &request).await?);
+        }
         Ok(Self {
             record,
             executions,
@@ -107,6 +114,7 @@ impl ObservedInstance {
             open,
             timers: page.timers,
             views: provider.views(id, None, 10_000).await?.views,
+            answers,
         })
     }
 }

@@ -10,12 +10,14 @@ use durable_core::provider::{
     CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
     HistoryPage, IdReuse, InboxPage, InboxSeq, InstancePage, InstanceRecord, Lease, Message,
     MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome,
-    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
-    ViewPage, ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult,
-    WorkSettlement,
+    PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, RequestAnswer,
+    SendOutcome, SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent,
+    StartOutcome, TurnCommit, ViewPage, ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey,
+    WorkLease, WorkResult, WorkSettlement,
 };
-use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
+use durable_core::{
+    EventId, ExecutionId, Failure, HistoryEntry, InstanceId, MessageId, Name, Payload,
+};
 
 /// An argument or an answer of the contract.
 pub(crate) trait Describe {
@@ -42,6 +44,7 @@ describe! {
     SessionOptions: |options| options.node.clone();
     SessionId: |session| session.to_string();
     InstanceId: |instance| instance.to_string();
+    MessageId: |message_id| format!("`{message_id}`");
     ExecutionId: |execution_id| format!("execution {execution_id}");
     EventId: |event_id| format!("event {event_id}");
     InboxSeq: |seq| format!("message {}", seq.0);
@@ -77,6 +80,10 @@ describe! {
     FiredTimers: |fired| format!("{} fired", fired.fired);
     StartOutcome: |outcome| format!("{outcome:?}");
     SendOutcome: |outcome| format!("{outcome:?}");
+    RequestAnswer: |answer| match &answer.result {
+        Ok(_) => "answered".into(),
+        Err(failure) => failure.kind.to_string(),
+    };
     InstanceRecord: |record| record.status.kind().to_string();
     InstancePage: |page| format!("{} instances", page.instances.len());
     Vec<ExecutionRecord>: |records| format!("{} executions", records.len());
@@ -159,6 +166,9 @@ fn turn_text(turn: &TurnCommit) -> String {
     if !turn.consumed.is_empty() {
         text.push_str(&format!(" consumes {}", turn.consumed.len()));
     }
+    if !turn.answers.is_empty() {
+        text.push_str(&format!(" answers {}", turn.answers.len()));
+    }
     if let Some(status) = &turn.update.status {
         text.push_str(&format!(" {}", status.kind()));
     }
@@ -218,6 +228,10 @@ fn body(body: &MessageBody) -> String {
             outcome,
             ..
         } => format!("receipt {source_event_id} {outcome:?}"),
+        MessageBody::Requested { name, .. } => format!("request {name}"),
+        MessageBody::RequestFinished {
+            source_event_id, ..
+        } => format!("answer {source_event_id}"),
         MessageBody::Cancel { .. } => "cancel".into(),
         MessageBody::Terminate { .. } => "terminate".into(),
         other => format!("{other:?}"),

@@ -42,6 +42,7 @@ impl Method {
             Self::open_session | Self::fetch_instances | Self::fetch_work => false,
             Self::suspend | Self::resume | Self::purge | Self::prune => false,
             Self::sessions
+            | Self::answer
             | Self::instance
             | Self::instances
             | Self::executions

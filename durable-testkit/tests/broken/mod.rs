@@ -8,6 +8,7 @@ pub(crate) mod lifecycle;
 pub(crate) mod open_work;
 pub(crate) mod reading;
 pub(crate) mod receipts;
+pub(crate) mod requests;
 pub(crate) mod time;
 pub(crate) mod timers;
 pub(crate) mod views;

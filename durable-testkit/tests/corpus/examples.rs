@@ -5,7 +5,7 @@ use std::time::Duration;
 use durable_core::PromiseToken;
 use durable_runtime::{
     Activity, ActivityContext, Attribute, EventName, Failure, Orchestration, OrchestrationContext,
-    Registry, RegistryBuilder, View,
+    Registry, RegistryBuilder, Request, RequestFailure, View,
 };
 use futures::future::{Either, join_all, select};
 
@@ -23,6 +23,9 @@ pub(crate) const SO_FAR: View<u64> = View::new("so far");
 pub(crate) const STEP: View<u64> = View::new("step");
 pub(crate) const ATTRIBUTES: Orchestration<u64, u64> = Orchestration::new("attributes");
 pub(crate) const AMOUNT: Attribute<i64> = Attribute::new("amount");
+pub(crate) const REQUESTS: Orchestration<u64, u64> = Orchestration::new("requests");
+pub(crate) const ADD: Request<u64, u64> = Request::new("add");
+const ASKER: Orchestration<u64, u64> = Orchestration::new("asker");
 pub(crate) const MESSAGES: Orchestration<u64, u64> = Orchestration::new("messages");
 const LISTENER: Orchestration<u64, u64> = Orchestration::new("listener");
 pub(crate) const MAILBOX: Orchestration<u64, Vec<String>> = Orchestration::new("mailbox");
@@ -162,6 +165,30 @@ async fn attributes(ctx: OrchestrationContext, number: u64) -> Result<u64, Failu
     ctx.activity(INCREMENT, &number).await
 }
 
+/// Has an asker ask it, and answers or rejects what it is asked.
+async fn requests(ctx: OrchestrationContext, mut sum: u64) -> Result<u64, Failure> {
+    ctx.start_detached(ASKER, "asker", &sum)?;
+    for _ in 0..3 {
+        let add = ctx.request(ADD).await?;
+        match add.input() {
+            0 => add.reject("nothing is added")?,
+            number => {
+                sum += number;
+                add.answer(&sum)?;
+            }
+        }
+    }
+    Ok(sum)
+}
+
+async fn asker(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    let sum = ctx.request_of("requests", ADD, &number).await?;
+    match ctx.request_of("requests", ADD, &0).await {
+        Err(RequestFailure::Rejected(_)) => Ok(sum),
+        other => Ok(other?),
+    }
+}
+
 /// Starts a listener, sends it news, once with a receipt and once to an instance that never was,
 /// and resolves a promise that does not exist.
 async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
@@ -258,6 +285,8 @@ fn everything_else() -> RegistryBuilder {
         .orchestration(STATUS, status)
         .orchestration(ATTRIBUTES, attributes)
         .orchestration(VIEWS, views)
+        .orchestration(REQUESTS, requests)
+        .orchestration(ASKER, asker)
         .orchestration(MESSAGES, messages)
         .orchestration(LISTENER, listener)
         .orchestration(MAILBOX, mailbox)

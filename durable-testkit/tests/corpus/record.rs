@@ -83,6 +83,17 @@ pub(crate) const RECORDINGS: &[Recording] = &[
             assert_eq!(attributes.attribute(examples::AMOUNT).await.unwrap(), None);
         })
     }),
+    Recording::of("requests", |client| {
+        Box::pin(async move {
+            let start = client.start(examples::REQUESTS, "requests", &5);
+            let requests = start.await.unwrap();
+            // The asker has asked twice.
+            waits(&requests, 6).await;
+            let add = requests.request(examples::ADD, &7).id("request-1");
+            assert_eq!(add.await, Ok(17));
+            assert_eq!(requests.wait().await.unwrap(), 17);
+        })
+    }),
     Recording::of("saga", |client| {
         Box::pin(async move {
             let trip = client

@@ -104,6 +104,18 @@ broken! {
 }
 
 broken! {
+    mixes_up_answers, MixesUpAnswers {}
+
+    /// Keeps another answer than the code gave.
+    async fn commit(&self, mut turn: Arc<TurnCommit>) -> Result<CommitOutcome, ProviderError> {
+        for answer in &mut Arc::make_mut(&mut turn).answers {
+            answer.result = Ok("0".into());
+        }
+        self.inner.commit(turn).await
+    }
+}
+
+broken! {
     loses_events, LosesEvents {}
 
     /// Accepts every event and keeps those that are no multiple of three.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::field::Frozen;
 use super::parts::{
     ActivityOptionsR1, AttributeValueR1, CarriedR1, EarlierAttemptsR1, FailureR1, OutcomeR1,
-    ParentR1, PromiseTokenR1,
+    ParentR1, PromiseTokenR1, RequesterR1,
 };
 use super::{read, write};
 use crate::codec::error::{DecodeError, EncodeError};
@@ -260,6 +260,38 @@ payloads! {
     }
 
     ExternalEventUndeliverable 1 ExternalEventUndeliverableR1<'a> {
+        source_event_id: u64,
+        #[serde(borrow)]
+        failure: FailureR1<'a>,
+    }
+
+    RequestReceived 1 RequestReceivedR1<'a> {
+        name: &'a str,
+        input: &'a str,
+        message_id: &'a str,
+        #[serde(borrow)]
+        requester: Option<RequesterR1<'a>>,
+    }
+
+    RequestAnswered 1 RequestAnsweredR1<'a> {
+        source_event_id: u64,
+        message_id: &'a str,
+        #[serde(borrow)]
+        result: OutcomeR1<'a>,
+    }
+
+    RequestSent 1 RequestSentR1<'a> {
+        target: &'a str,
+        name: &'a str,
+        input: &'a str,
+    }
+
+    RequestCompleted 1 RequestCompletedR1<'a> {
+        source_event_id: u64,
+        result: &'a str,
+    }
+
+    RequestFailed 1 RequestFailedR1<'a> {
         source_event_id: u64,
         #[serde(borrow)]
         failure: FailureR1<'a>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::field::{Frozen, List};
 use crate::attribute::{AttributeValue, Attributes};
 use crate::codec::error::PayloadFault;
-use crate::event::{Carried, EarlierAttempts, Parent, UnreadEvent};
+use crate::event::{Carried, EarlierAttempts, Parent, Requester, UnreadEvent, UnreadRequest};
 use crate::failure::{Failure, FailureKind};
 use crate::id::PromiseToken;
 use crate::options::{ActivityOptions, RetryPolicy};
@@ -60,6 +60,24 @@ frozen_struct! {
         cancel_reason: Option<&'a str>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+        #[serde(borrow)]
+        unread_requests: List<UnreadRequestR1<'a>>,
+        #[serde(borrow)]
+        answered_request_ids: List<&'a str>,
+    }
+
+    Requester as RequesterR1<'a> {
+        instance: &'a str,
+        execution_id: u64,
+        event_id: u64,
+    }
+
+    UnreadRequest as UnreadRequestR1<'a> {
+        name: &'a str,
+        input: &'a str,
+        message_id: &'a str,
+        #[serde(borrow)]
+        requester: Option<RequesterR1<'a>>,
     }
 
     EarlierAttempts as EarlierAttemptsR1 {
@@ -182,6 +200,7 @@ pub(super) enum SendOutcomeR1 {
     Accepted,
     UnknownInstance,
     InstanceEnded,
+    InstanceSuspended,
 }
 
 impl Frozen<'_, SendOutcome> for SendOutcomeR1 {
@@ -190,6 +209,7 @@ impl Frozen<'_, SendOutcome> for SendOutcomeR1 {
             SendOutcome::Accepted => Self::Accepted,
             SendOutcome::UnknownInstance => Self::UnknownInstance,
             SendOutcome::InstanceEnded => Self::InstanceEnded,
+            SendOutcome::InstanceSuspended => Self::InstanceSuspended,
         }
     }
 
@@ -198,6 +218,7 @@ impl Frozen<'_, SendOutcome> for SendOutcomeR1 {
             Self::Accepted => SendOutcome::Accepted,
             Self::UnknownInstance => SendOutcome::UnknownInstance,
             Self::InstanceEnded => SendOutcome::InstanceEnded,
+            Self::InstanceSuspended => SendOutcome::InstanceSuspended,
         })
     }
 }
@@ -254,4 +275,6 @@ failure_codes! {
     15 Storage,
     16 UnknownInstance,
     17 InstanceEnded,
+    18 Rejected,
+    19 Unanswered,
 }

@@ -6,7 +6,7 @@ use super::{Role, equal};
 use crate::event::compare::Position;
 use crate::event::define::EventKind;
 use crate::event::key::EventKey;
-use crate::event::parts::{EarlierAttempts, Parent};
+use crate::event::parts::{EarlierAttempts, Parent, Requester};
 use crate::id::{EventId, ExecutionId};
 use crate::limits::{LimitError, Limits};
 use crate::options::ActivityOptions;
@@ -82,6 +82,32 @@ impl Role<EventId> for Source {
     }
 }
 
+/// The event that brought what this one answers. It is of one kind or another, and one event
+/// may have brought several.
+pub(in crate::event) struct BroughtBy;
+
+/// See [`BroughtBy`].
+pub(in crate::event) const BROUGHT_BY: BroughtBy = BroughtBy;
+
+impl Role<EventId> for BroughtBy {
+    fn compare(
+        &self,
+        _at: Position<'_>,
+        code: &EventId,
+        recorded: &EventId,
+    ) -> Result<(), Difference> {
+        equal(code == recorded, Difference::Source)
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a EventId) {
+        key.add_number(value.get());
+    }
+
+    fn source_event_id(&self, value: &EventId) -> Option<EventId> {
+        Some(*value)
+    }
+}
+
 /// How an activity is to be run. In replay the recorded options win.
 pub(in crate::event) struct Options;
 
@@ -116,6 +142,7 @@ impl Role<u64> for Fact {}
 impl Role<ExecutionId> for Fact {}
 impl Role<MessageId> for Fact {}
 impl Role<Option<Parent>> for Fact {}
+impl Role<Option<Requester>> for Fact {}
 
 impl Role<EarlierAttempts> for Fact {
     fn show_detail(&self, value: &EarlierAttempts, f: &mut fmt::Formatter<'_>) -> fmt::Result {

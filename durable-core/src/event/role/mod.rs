@@ -21,9 +21,9 @@ use crate::limits::{LimitError, Limits};
 use crate::payloads::PayloadMut;
 use crate::violation::Difference;
 
-pub(super) use facts::{AwaitsReceipt, DueTime, Fact, Options, PromiseNumber, source};
+pub(super) use facts::{AwaitsReceipt, BROUGHT_BY, DueTime, Fact, Options, PromiseNumber, source};
 pub(super) use names::{
-    ATTRIBUTE, NEXT_VERSION, PATCH, STATE_KEY, StartedInstance, Target, VERSION, name,
+    ATTRIBUTE, NEXT_VERSION, PATCH, REQUEST, STATE_KEY, StartedInstance, Target, VERSION, name,
 };
 pub(super) use values::{ATTRIBUTE_VALUE, FAILURE, INPUT, LeftBehind, Reason, recorded, returned};
 

@@ -8,7 +8,7 @@ use crate::event::compare::{Position, is_derived, same_instance};
 use crate::event::key::EventKey;
 use crate::id::PromiseToken;
 use crate::limits::{LimitError, Limits};
-use crate::text::{InstanceId, Name, Version};
+use crate::text::{InstanceId, MessageId, Name, Version};
 use crate::violation::Difference;
 
 /// A name that must be the same in replay.
@@ -76,6 +76,35 @@ impl Role<Name> for AttributeNamed {
     }
 
     fn show_name(&self, value: &Name, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " `{value}`")
+    }
+}
+
+/// The id of a request that is answered.
+pub(in crate::event) struct AnsweredRequest;
+
+/// See [`AnsweredRequest`].
+pub(in crate::event) const REQUEST: AnsweredRequest = AnsweredRequest;
+
+impl Role<MessageId> for AnsweredRequest {
+    fn compare(
+        &self,
+        _at: Position<'_>,
+        code: &MessageId,
+        recorded: &MessageId,
+    ) -> Result<(), Difference> {
+        equal(code == recorded, Difference::Source)
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a MessageId) {
+        key.add_text(value);
+    }
+
+    fn check_limits(&self, limits: &Limits, value: &MessageId) -> Result<(), LimitError> {
+        limits.check_name("message", value)
+    }
+
+    fn show_name(&self, value: &MessageId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " `{value}`")
     }
 }

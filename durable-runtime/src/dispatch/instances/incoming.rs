@@ -2,9 +2,10 @@
 //! on this node.
 
 use durable_core::provider::{
-    InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease, WorkResult, WorkSettlement,
+    InboxMessage, Message, MessageBody, StartInstance, WorkKey, WorkLease, WorkResult,
+    WorkSettlement,
 };
-use durable_core::{EarlierAttempts, Failure, Payload};
+use durable_core::{EarlierAttempts, Event, Failure, MessageId, Payload, Requester};
 
 use crate::payload_codec::{ActiveCodec, PayloadCodecError};
 
@@ -36,12 +37,22 @@ impl Incoming {
     }
 
     /// The message, if it is one.
-    pub(crate) fn body(&self) -> Option<&MessageBody> {
+    fn message(&self) -> Option<&Message> {
         match self {
-            Self::Message(delivered) => Some(&delivered.message.body),
-            Self::Unreadable(unreadable) => Some(&unreadable.delivered.message.body),
+            Self::Message(delivered) => Some(&delivered.message),
+            Self::Unreadable(unreadable) => Some(&unreadable.delivered.message),
             Self::Result(_) | Self::Settled(_) => None,
         }
+    }
+
+    /// What the message says, if it is one.
+    pub(crate) fn body(&self) -> Option<&MessageBody> {
+        self.message().map(|message| &message.body)
+    }
+
+    /// The request, if it is one.
+    pub(crate) fn request(&self) -> Option<OwedAnswer> {
+        OwedAnswer::of_message(self.message()?)
     }
 
     /// The start, if it is one.
@@ -56,6 +67,43 @@ impl Incoming {
     pub(crate) fn termination(&self) -> Option<&Failure> {
         match self.body()? {
             MessageBody::Terminate { failure } => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+/// A request that has no answer yet.
+#[derive(Debug, Clone)]
+pub(crate) struct OwedAnswer {
+    /// The id of the request.
+    pub(crate) message_id: MessageId,
+    /// The orchestration that waits for the answer; `None` is a client.
+    pub(crate) requester: Option<Requester>,
+}
+
+impl OwedAnswer {
+    /// What is owed for a message, if it is a request.
+    pub(crate) fn of_message(message: &Message) -> Option<Self> {
+        match &message.body {
+            MessageBody::Requested { requester, .. } => Some(Self {
+                message_id: message.message_id.clone(),
+                requester: requester.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What is owed for an input, if it is a request.
+    pub(crate) fn of_event(event: &Event) -> Option<Self> {
+        match event {
+            Event::RequestReceived {
+                message_id,
+                requester,
+                ..
+            } => Some(Self {
+                message_id: message_id.clone(),
+                requester: requester.clone(),
+            }),
             _ => None,
         }
     }

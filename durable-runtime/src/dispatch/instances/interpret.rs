@@ -5,7 +5,7 @@ use durable_core::{
     Carried, EarlierAttempts, Event, EventId, EventKind, ExecutionId, Failure, Payload, Version,
 };
 
-use super::Incoming;
+use super::{Incoming, OwedAnswer};
 use crate::dispatch::activities;
 use crate::execution::{Execution, ExecutionFault};
 use crate::registry::Registry;
@@ -20,6 +20,8 @@ pub(super) enum Meaning {
     DeadlinePassed(PassedDeadline),
     /// A start for an instance that has started: the parent that sent it is to be told.
     StartRefused(StartInstance),
+    /// A request of an execution that is over: its requester is to be told.
+    RequestRefused(OwedAnswer),
     /// Nothing: it is for another execution, or about something unknown.
     Nothing(&'static str),
 }
@@ -85,7 +87,10 @@ fn interpret_message(
         return Ok(Meaning::Nothing("other_execution"));
     }
     if execution.identity().is_none() && !matches!(message.body, MessageBody::Start(_)) {
-        return Ok(Meaning::Nothing("before_start"));
+        return Ok(match OwedAnswer::of_message(message) {
+            Some(owed) => Meaning::RequestRefused(owed),
+            None => Meaning::Nothing("before_start"),
+        });
     }
     let event_id = EventId::UNASSIGNED;
     Ok(match message.body.clone() {
@@ -123,6 +128,33 @@ fn interpret_message(
             data,
             message_id: message.message_id.clone(),
         }),
+        MessageBody::Requested {
+            name,
+            input,
+            requester,
+        } => Meaning::Input(Event::RequestReceived {
+            event_id,
+            name,
+            input,
+            message_id: message.message_id.clone(),
+            requester,
+        }),
+        MessageBody::RequestFinished {
+            source_event_id,
+            result,
+            ..
+        } => Meaning::Input(match result {
+            Ok(result) => Event::RequestCompleted {
+                event_id,
+                source_event_id,
+                result,
+            },
+            Err(failure) => Event::RequestFailed {
+                event_id,
+                source_event_id,
+                failure,
+            },
+        }),
         MessageBody::PromiseSettled {
             number, resolution, ..
         } => promise_settled(execution, number, resolution),
@@ -148,6 +180,7 @@ fn addressed_execution(body: &MessageBody) -> Option<ExecutionId> {
         MessageBody::ActivityFinished { execution_id, .. }
         | MessageBody::TimerFired { execution_id, .. }
         | MessageBody::SubOrchestrationFinished { execution_id, .. }
+        | MessageBody::RequestFinished { execution_id, .. }
         | MessageBody::PromiseSettled { execution_id, .. }
         | MessageBody::Receipt { execution_id, .. } => Some(*execution_id),
         _ => None,

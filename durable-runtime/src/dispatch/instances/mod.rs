@@ -31,7 +31,7 @@ mod verify;
 
 pub(crate) use cache::Cache;
 pub(crate) use dispatcher::serve_instances;
-pub(crate) use incoming::{Incoming, LocalResult};
+pub(crate) use incoming::{Incoming, LocalResult, OwedAnswer};
 pub(crate) use instance_tasks::InstanceTasks;
 pub(crate) use releases::{Releases, serve_releases};
 pub(crate) use stop_requests::serve_stop_requests;

@@ -174,6 +174,9 @@ impl InstanceTask {
                 Some(start) if self.has_started() => batch.refuse_start(start),
                 _ => {}
             }
+            if let Some(owed) = incoming.request() {
+                batch.refuse_request(&owed);
+            }
             batch.consume(incoming);
         }
         let summary = load::history_summary(&self.node, &self.lease.instance, self.tail).await;
@@ -216,6 +219,9 @@ impl InstanceTask {
                     batch.refuse_start(start);
                 }
                 _ => dropped("ended"),
+            }
+            if let Some(owed) = incoming.request() {
+                batch.refuse_request(&owed);
             }
             batch.consume(incoming);
         }

@@ -6,15 +6,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use durable_runtime::{
-    Activity, ActivityContext, Attribute, Failure, Orchestration, OrchestrationContext, Registry,
-    RegistryBuilder,
+    Activity, ActivityContext, Attribute, Failure, IncomingRequest, Orchestration,
+    OrchestrationContext, Registry, RegistryBuilder,
 };
 use futures::future::{BoxFuture, Fuse, join_all, select_all};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 
-use super::{Join, Node, Program, Select, What};
+use super::{Join, Node, Program, Reply, Select, What};
 
 /// Executes a program.
 pub(crate) const PROGRAM: Orchestration<Task, Vec<String>> = Orchestration::new("program");
@@ -123,6 +123,25 @@ impl Machine {
             What::State { key, value } => return self.state(*key, *value),
             What::Status { value } => return self.status(*value),
             What::Attribute { value } => return self.attribute(*value),
+            What::Serve {
+                name,
+                patience_ms,
+                reply,
+            } => {
+                tokio::select! {
+                    request = ctx.request::<u64, u64, String>(&**name) => match request {
+                        Ok(request) => self.reply(id, request, *reply).await,
+                        Err(failure) => word(Err::<u64, _>(failure)),
+                    },
+                    late = self.sleep(id, *patience_ms) => word(late.map(|()| "late")),
+                }
+            }
+            What::Drain { name } => match ctx.try_request::<u64, u64, String>(&**name).await {
+                Ok(Some(request)) => self.reply(id, request, Reply::Answer).await,
+                Ok(None) => "nothing".into(),
+                Err(failure) => word(Err::<u64, _>(failure)),
+            },
+            What::Ask { patience_ms, reply } => self.ask(id, *patience_ms, *reply).await,
             What::Send { name } => {
                 let sent = ctx
                     .send_event(ctx.instance_id(), &**name, &u64::from(id))
@@ -265,6 +284,43 @@ impl Machine {
                 None => return taken.join("+"),
             }
         }
+    }
+
+    async fn ask(&self, id: u32, patience_ms: u64, reply: Reply) -> String {
+        self.work(id, 0, false).await;
+        let (ctx, name) = (&self.ctx, format!("ask{id}"));
+        let serve = async {
+            match ctx.request::<u64, u64, String>(&*name).await {
+                Ok(request) => self.reply(id, request, reply).await,
+                Err(failure) => word(Err::<u64, _>(failure)),
+            }
+        };
+        let target = ctx.instance_id();
+        let ask = ctx.request_of::<_, u64, String>(target, &*name, &u64::from(id));
+        let answered = futures::future::join(serve, ask);
+        tokio::select! {
+            (served, answer) = answered => {
+                format!("{served}={}", word(answer.map_err(Failure::from)))
+            }
+            late = self.sleep(id, patience_ms) => word(late.map(|()| "late")),
+        }
+    }
+
+    async fn reply(&self, id: u32, request: IncomingRequest<u64, u64>, reply: Reply) -> String {
+        let number = *request.input();
+        let replied = match reply {
+            Reply::Answer => request.answer(&number),
+            Reply::Later => {
+                self.work(id, 5, false).await;
+                request.answer(&number)
+            }
+            Reply::Reject => request.reject("no"),
+            Reply::Drop => {
+                drop(request);
+                Ok(())
+            }
+        };
+        word(replied.map(|()| format!("{reply:?} {number}")))
     }
 
     async fn promise(&self, id: u32, resolves: bool, patience_ms: u64) -> String {

@@ -63,6 +63,16 @@ pub(crate) enum What {
     Attribute { value: Option<i64> },
     /// Sets or clears the custom status.
     Status { value: Option<u64> },
+    /// Waits for a request of this name, but not for ever.
+    Serve {
+        name: String,
+        patience_ms: u64,
+        reply: Reply,
+    },
+    /// Takes a request of this name that has come.
+    Drain { name: String },
+    /// Makes a request of itself and serves it, and waits for the answer, but not for ever.
+    Ask { patience_ms: u64, reply: Reply },
     /// Sends an event to itself.
     Send { name: String },
     /// Sends an event to itself, or to an instance that never was, and waits for the receipt.
@@ -106,6 +116,16 @@ pub(crate) enum What {
     Locked { body: Box<Node> },
 }
 
+/// What is done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    Answer,
+    /// After some work.
+    Later,
+    Reject,
+    Drop,
+}
+
 /// How to do several things at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Join {
@@ -135,6 +155,17 @@ impl Program {
             rounds,
             fails,
         }
+    }
+
+    /// The names of the requests that it serves.
+    pub(crate) fn request_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.root.visit(&mut |node| {
+            if let What::Serve { name, .. } | What::Drain { name } = &node.what {
+                names.push(name.clone());
+            }
+        });
+        names
     }
 
     /// The names of the events that it waits for.
@@ -179,7 +210,9 @@ impl Node {
             | What::Read { name, .. }
             | What::Take { name }
             | What::Send { name }
-            | What::SendAndWait { name, .. } = &mut self.what
+            | What::SendAndWait { name, .. }
+            | What::Serve { name, .. }
+            | What::Drain { name } = &mut self.what
         {
             *name = format!("{name}-{last}");
         }

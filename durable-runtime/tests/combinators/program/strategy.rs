@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::strategy::BoxedStrategy;
 
-use super::{Join, Node, Program, Select, What};
+use super::{Join, Node, Program, Reply, Select, What};
 
 /// Programs with children and detached programs in them.
 pub(crate) fn programs() -> impl Strategy<Value = Program> {
@@ -34,6 +34,15 @@ fn names() -> impl Strategy<Value = String> {
     prop_oneof![Just("red".to_string()), Just("blue".to_string())]
 }
 
+fn replies() -> impl Strategy<Value = Reply> {
+    prop_oneof![
+        Just(Reply::Answer),
+        Just(Reply::Later),
+        Just(Reply::Reject),
+        Just(Reply::Drop),
+    ]
+}
+
 fn simple() -> BoxedStrategy<Node> {
     prop_oneof![
         4 => (delays(), any::<bool>()).prop_map(|(delay_ms, fails)| What::Work { delay_ms, fails }),
@@ -55,6 +64,11 @@ fn simple() -> BoxedStrategy<Node> {
         1 => names().prop_map(|name| What::Send { name }),
         1 => (names(), any::<bool>())
             .prop_map(|(name, absent)| What::SendAndWait { name, absent }),
+        3 => (names(), delays(), replies())
+            .prop_map(|(name, patience_ms, reply)| What::Serve { name, patience_ms, reply }),
+        1 => names().prop_map(|name| What::Drain { name }),
+        2 => (delays(), replies())
+            .prop_map(|(patience_ms, reply)| What::Ask { patience_ms, reply }),
         1 => Just(What::Look),
         1 => Just(What::Again),
     ]

@@ -16,6 +16,7 @@ mod ownership;
 mod paging;
 mod pruning;
 mod receipts;
+mod requests;
 mod searching;
 mod sessions;
 mod starting;
@@ -62,5 +63,6 @@ pub(super) const ALL: &[&[Check]] = &[
     pruning::CHECKS,
     attributes::CHECKS,
     views::CHECKS,
+    requests::CHECKS,
     limits::CHECKS,
 ];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use durable_core::PromiseToken;
 use durable_runtime::{
     Activity, ActivityContext, EventName, Failure, FailureKind, Orchestration,
-    OrchestrationContext, Registry, RegistryError, RetryPolicy, View,
+    OrchestrationContext, Registry, RegistryError, Request, RequestFailure, RetryPolicy, View,
 };
 use futures::future::{Either, join_all, select};
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,9 @@ pub(super) const RUNNER: Orchestration<u64, u64> = Orchestration::new("runner");
 pub(super) const DETACHER: Orchestration<(String, Vec<Task>), u64> = Orchestration::new("detacher");
 pub(super) const PROMISER: Orchestration<String, u64> = Orchestration::new("promiser");
 pub(super) const COURIER: Orchestration<u64, u64> = Orchestration::new("courier");
+pub(super) const ADD: Request<u64, u64> = Request::new("add");
+pub(super) const COUNTER: Orchestration<(u64, u64), u64> = Orchestration::new("counter");
+pub(super) const ASKER: Orchestration<(String, Vec<u64>), u64> = Orchestration::new("asker");
 const RESOLVER: Orchestration<PromiseToken, u64> = Orchestration::new("resolver");
 
 /// What the activity is to do.
@@ -62,6 +65,8 @@ pub(super) fn registry(effects: &Effects) -> Result<Registry, RegistryError> {
         .orchestration(PROMISER, promiser)
         .orchestration(RESOLVER, resolver)
         .orchestration(COURIER, courier)
+        .orchestration(COUNTER, counter)
+        .orchestration(ASKER, asker)
         .build()
 }
 
@@ -258,4 +263,69 @@ async fn courier(ctx: OrchestrationContext, value: u64) -> Result<u64, Failure> 
         }
     }
     ctx.external_event(ITEM).await
+}
+
+/// What the counter does with a number that it is to add.
+pub(super) fn counted(number: u64) -> Counted {
+    match number % 5 {
+        0 => Counted::Rejected,
+        1 => Counted::Unanswered,
+        _ => Counted::Added,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    Added,
+    Rejected,
+    Unanswered,
+}
+
+/// Takes this many requests, a few in each execution, and adds most of their numbers.
+async fn counter(ctx: OrchestrationContext, state: (u64, u64)) -> Result<u64, Failure> {
+    let (mut left, mut sum) = state;
+    for _ in 0..3 {
+        if left == 0 {
+            return Ok(sum);
+        }
+        let add = ctx.request(ADD).await?;
+        left -= 1;
+        match counted(*add.input()) {
+            Counted::Added => {
+                sum += add.input();
+                // Some answers take another turn.
+                if add.input() % 2 == 0 {
+                    ctx.sleep(Duration::from_millis(100)).await?;
+                }
+                add.answer(&sum)?;
+            }
+            Counted::Rejected => add.reject("no fives")?,
+            Counted::Unanswered => drop(add),
+        }
+    }
+    ctx.continue_as_new(&(left, sum)).await
+}
+
+/// Has the counter add these numbers, at once; how many it added.
+async fn asker(ctx: OrchestrationContext, questions: (String, Vec<u64>)) -> Result<u64, Failure> {
+    let (counter, numbers) = questions;
+    let requests = numbers
+        .iter()
+        .map(|number| ctx.request_of(counter.as_str(), ADD, number));
+    let mut added = 0;
+    for (answer, number) in join_all(requests).await.into_iter().zip(numbers) {
+        let came = match answer {
+            Ok(_) => Counted::Added,
+            Err(RequestFailure::Rejected(_)) => Counted::Rejected,
+            Err(RequestFailure::Failed(failure)) if failure.kind == FailureKind::Unanswered => {
+                Counted::Unanswered
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        if came != counted(number) {
+            return Err(Failure::application("odd", format!("{number}: {came:?}")));
+        }
+        added += u64::from(came == Counted::Added);
+    }
+    Ok(added)
 }

@@ -10,6 +10,7 @@ use super::code::{
     COLLECTOR, CONFIRM, COURIER, DETACHER, FAN_OUT, ITEM, LOOPER, PARENT, PROMISER, RACER, RUNNER,
     SAGA, SLEEPER, TIMED, Task,
 };
+use super::drive_requests as requests;
 use super::drive_uneven as uneven;
 use super::uneven::Mended;
 use crate::sim::workload::SimClient;
@@ -27,7 +28,7 @@ pub(super) async fn drive(client: SimClient, mended: Mended) -> Driven {
 
 async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
     client.sleep(draw_time(client, 300_000)).await;
-    match client.below(19) {
+    match client.below(21) {
         0 => fan_out(client, number).await,
         1 => sleeper(client, number).await,
         2 => racer(client, number).await,
@@ -46,6 +47,7 @@ async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
         15 => uneven::restarted(client, number).await,
         16 => timed(client, number).await,
         17 => courier(client, number).await,
+        18 | 19 => requests::counter(client, number).await,
         _ => terminated(client, number).await,
     }
 }

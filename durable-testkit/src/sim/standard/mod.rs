@@ -5,6 +5,7 @@
 
 mod code;
 mod drive;
+mod drive_requests;
 mod drive_uneven;
 mod nodes;
 mod uneven;

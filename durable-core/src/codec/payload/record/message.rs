@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::super::field::Frozen;
 use super::super::parse;
 use super::super::parts::{
-    AttributesR1, EarlierAttemptsR1, FailureR1, OutcomeR1, ParentR1, SendOutcomeR1,
+    AttributesR1, EarlierAttemptsR1, FailureR1, OutcomeR1, ParentR1, RequesterR1, SendOutcomeR1,
 };
 use super::{Read, write};
 use crate::codec::error::EncodeError;
@@ -140,6 +140,22 @@ messages! {
     CancelMessage CancelMessageR1
     for (MessageBody::Cancel { reason }) {
         reason: &'a str,
+    }
+
+    RequestedMessage RequestedMessageR1
+    for (MessageBody::Requested { name, input, requester }) {
+        name: &'a str,
+        input: &'a str,
+        #[serde(borrow)]
+        requester: Option<RequesterR1<'a>>,
+    }
+
+    RequestFinishedMessage RequestFinishedMessageR1
+    for (MessageBody::RequestFinished { execution_id, source_event_id, result }) {
+        execution_id: u64,
+        source_event_id: u64,
+        #[serde(borrow)]
+        result: OutcomeR1<'a>,
     }
 
     TerminateMessage TerminateMessageR1

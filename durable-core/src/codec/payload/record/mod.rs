@@ -37,7 +37,9 @@ mod message;
 mod status;
 
 pub(in crate::codec) use message::{read_message, write_message};
-pub(in crate::codec) use status::{read_failure, read_status, write_failure, write_status};
+pub(in crate::codec) use status::{
+    read_answer, read_failure, read_status, write_answer, write_failure, write_status,
+};
 
 /// What was read, if the kind is of the sort that was asked for.
 type Read<T> = Result<Option<T>, PayloadFault>;

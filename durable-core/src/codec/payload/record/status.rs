@@ -1,4 +1,4 @@
-//! Statuses and failures.
+//! Statuses, failures and answers.
 
 use alloc::vec::Vec;
 
@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::super::field::Frozen;
 use super::super::parse;
-use super::super::parts::FailureR1;
+use super::super::parts::{FailureR1, OutcomeR1};
 use super::{Read, write};
 use crate::codec::error::{EncodeError, PayloadFault};
 use crate::codec::record::RecordKind;
 use crate::failure::Failure;
 use crate::provider::InstanceStatus;
+use crate::text::Payload;
 
 frozen! {
     CompletedStatusR1<'a> {
@@ -89,6 +90,25 @@ pub(in crate::codec) fn write_failure(
 pub(in crate::codec) fn read_failure(kind: RecordKind, payload: &[u8]) -> Read<Failure> {
     match kind {
         RecordKind::Failure => thaw_failure(payload).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Appends the answer to a request.
+pub(in crate::codec) fn write_answer(
+    answer: &Result<Payload, Failure>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    write(RecordKind::RequestAnswer, &OutcomeR1::freeze(answer), out)
+}
+
+/// Reads the answer to a request.
+pub(in crate::codec) fn read_answer(
+    kind: RecordKind,
+    payload: &[u8],
+) -> Read<Result<Payload, Failure>> {
+    match kind {
+        RecordKind::RequestAnswer => parse::<OutcomeR1<'_>>(payload)?.thaw().map(Some),
         _ => Ok(None),
     }
 }

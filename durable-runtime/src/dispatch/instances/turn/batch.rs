@@ -5,7 +5,7 @@
 
 use durable_core::provider::{
     InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution, OutgoingMessage,
-    ReceiptRequest, SourceEvent, StatusKind, TurnCommit, ViewUpdate,
+    ReceiptRequest, RequestAnswer, SourceEvent, StatusKind, TurnCommit, ViewUpdate,
 };
 use durable_core::{
     AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -14,6 +14,7 @@ use durable_core::{
 
 use super::HistorySummary;
 use super::created::Created;
+use super::messages::unanswered;
 use crate::dispatch::instances::{Incoming, LocalResult};
 use crate::execution::LiveExecution;
 use crate::registry::Registry;
@@ -31,6 +32,7 @@ pub(crate) struct Batch {
     new_timers: Created<SourceEvent>,
     cancelled_timers: Vec<SourceEvent>,
     pub(super) new_messages: Vec<OutgoingMessage>,
+    pub(super) answers: Vec<RequestAnswer>,
     pub(crate) update: InstanceUpdate,
 }
 
@@ -62,6 +64,7 @@ impl Batch {
             new_timers: Created::none(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
+            answers: Vec::new(),
             update: InstanceUpdate::default(),
         }
     }
@@ -79,6 +82,7 @@ impl Batch {
             && self.consumed.is_empty()
             && self.results.is_empty()
             && self.new_messages.is_empty()
+            && self.answers.is_empty()
             && self.update == InstanceUpdate::default()
     }
 
@@ -116,6 +120,7 @@ impl Batch {
         turn.new_timers = self.new_timers.into_vec(|timer| timer);
         turn.cancelled_timers = self.cancelled_timers;
         turn.new_messages = self.new_messages;
+        turn.answers = self.answers;
         turn.update = self.update;
         (turn, self.results)
     }
@@ -210,6 +215,17 @@ impl Batch {
             Effect::SettlePromise { target, resolution } => {
                 self.settle_promise(source, target, resolution);
             }
+            Effect::SendRequest {
+                target,
+                name,
+                input,
+            } => self.make_request(source, target, name, input),
+            Effect::AnswerRequest {
+                message_id,
+                requester,
+                result,
+                ..
+            } => self.answer_request(message_id, requester, result.clone()),
             Effect::ChangeView { name } => {
                 // The last change of the turn counts.
                 self.update.views.retain(|update| update.name != *name);
@@ -263,6 +279,18 @@ impl Batch {
                 LeftOpen::Child { event_id, instance } => {
                     self.give_up(source, event_id, &instance);
                 }
+                LeftOpen::Request {
+                    message_id,
+                    requester,
+                    is_taken,
+                    ..
+                } => {
+                    let failure = match is_taken {
+                        true => unanswered(),
+                        false => self.has_ended(),
+                    };
+                    self.answer_request(&message_id, requester.as_deref(), Err(failure));
+                }
             }
         }
     }
@@ -297,6 +325,10 @@ impl Batch {
         let source = SourceEvent::new(execution_id, event_id);
         for (scheduled, child) in summary.children {
             self.give_up(source, scheduled, &child);
+        }
+        for (message_id, requester) in summary.requests {
+            let has_ended = self.has_ended();
+            self.answer_request(&message_id, requester.as_ref(), Err(has_ended));
         }
         if let Some(parent) = &summary.parent {
             self.answer(source, parent, Err(failure.clone()));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use durable_core::{Event, EventId, HistoryEntry, InstanceId, Parent};
+use durable_core::{Event, EventId, HistoryEntry, InstanceId, MessageId, Parent, Requester};
 
 /// The part of a history that outlives its code.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct HistorySummary {
     pub(crate) parent: Option<Parent>,
     /// Children whose results have not come.
     pub(crate) children: BTreeMap<EventId, InstanceId>,
+    /// Requests that were not answered, and the orchestrations that made them.
+    pub(crate) requests: BTreeMap<MessageId, Option<Requester>>,
     /// The time of the last entry.
     pub(crate) last_recorded_ms: u64,
     /// Whether the last event is a terminal one.
@@ -23,13 +25,35 @@ impl HistorySummary {
         self.last_recorded_ms = entry.recorded_at_ms;
         self.has_ended = entry.event.is_terminal();
         match &entry.event {
-            Event::OrchestrationStarted { parent, .. } => self.parent.clone_from(parent),
+            Event::OrchestrationStarted {
+                parent, carried, ..
+            } => {
+                self.parent.clone_from(parent);
+                let carried = carried.iter();
+                for request in carried.flat_map(|carried| &carried.unread_requests) {
+                    let requester = request.requester.clone();
+                    self.requests.insert(request.message_id.clone(), requester);
+                }
+            }
+            Event::RequestReceived {
+                message_id,
+                requester,
+                ..
+            } => {
+                self.requests.insert(message_id.clone(), requester.clone());
+            }
+            Event::RequestAnswered { message_id, .. } => {
+                self.requests.remove(message_id);
+            }
             Event::SubOrchestrationScheduled {
                 event_id, instance, ..
             } => {
                 self.children.insert(*event_id, instance.clone());
             }
-            event if event.is_terminal() => self.children.clear(),
+            event if event.is_terminal() => {
+                self.children.clear();
+                self.requests.clear();
+            }
             // A completion or a cancellation: of a child, or of something that is none.
             event => {
                 if let Some(source) = event.source_event_id() {

@@ -2,14 +2,16 @@
 //! that it is sent for, so that it is the same whenever the turn is run.
 
 use durable_core::provider::{
-    Message, MessageBody, OutgoingMessage, ReceiptRequest, SourceEvent, StartInstance,
+    Message, MessageBody, OutgoingMessage, ReceiptRequest, RequestAnswer, SourceEvent,
+    StartInstance,
 };
 use durable_core::{
     EventId, Failure, FailureKind, InstanceId, InstanceStart, MessageId, Name, Parent, Payload,
-    PromiseToken,
+    PromiseToken, Requester,
 };
 
 use super::Batch;
+use crate::dispatch::instances::OwedAnswer;
 
 impl Batch {
     /// Starts a child of this instance.
@@ -61,6 +63,73 @@ impl Batch {
             resolution: resolution.clone(),
         };
         self.send(source, &target.instance, body);
+    }
+
+    /// Makes a request of another instance.
+    pub(super) fn make_request(
+        &mut self,
+        source: SourceEvent,
+        target: &InstanceId,
+        name: &Name,
+        input: &Payload,
+    ) {
+        let SourceEvent {
+            execution_id,
+            event_id,
+        } = source;
+        let requester = Requester::new(self.instance.clone(), execution_id, event_id);
+        let body = MessageBody::Requested {
+            name: name.clone(),
+            input: input.clone(),
+            requester: Some(requester),
+        };
+        self.send(source, target, body);
+    }
+
+    /// Answers a request: the store keeps the answer for a client, an orchestration is told.
+    pub(super) fn answer_request(
+        &mut self,
+        message_id: &MessageId,
+        requester: Option<&Requester>,
+        result: Result<Payload, Failure>,
+    ) {
+        let Some(requester) = requester else {
+            let answer = RequestAnswer::new(message_id.clone(), result);
+            return self.answers.push(answer);
+        };
+        let body = MessageBody::RequestFinished {
+            execution_id: requester.execution_id,
+            source_event_id: requester.event_id,
+            result,
+        };
+        self.push_message(&requester.instance, format!("{message_id}/answer"), body);
+    }
+
+    /// A request of an instance that has ended: its requester is told.
+    pub(crate) fn refuse_request(&mut self, owed: &OwedAnswer) {
+        let has_ended = self.has_ended();
+        self.answer_request(&owed.message_id, owed.requester.as_ref(), Err(has_ended));
+    }
+
+    /// A request that was answered before, of a client that did not find the answer: it was
+    /// given meanwhile, and is the one that counts, or is kept no longer.
+    pub(super) fn answer_again(&mut self, owed: &OwedAnswer) {
+        if owed.requester.is_none() {
+            let failure = Failure::new(
+                FailureKind::Unanswered,
+                "the request was answered before, and its answer is no longer kept",
+            );
+            self.answer_request(&owed.message_id, None, Err(failure));
+        }
+    }
+
+    /// Why an instance that has ended answers no request.
+    pub(super) fn has_ended(&self) -> Failure {
+        let message = format!(
+            "instance `{}` ended before it took the request",
+            self.instance
+        );
+        Failure::new(FailureKind::InstanceEnded, message)
     }
 
     /// Asks the child that this event scheduled to stop: its parent has ended.
@@ -135,4 +204,12 @@ impl Batch {
             latest.receipt = Some(receipt);
         }
     }
+}
+
+/// Why a request that the code took has no answer.
+pub(super) fn unanswered() -> Failure {
+    Failure::new(
+        FailureKind::Unanswered,
+        "the execution ended and did not answer the request that it had taken",
+    )
 }

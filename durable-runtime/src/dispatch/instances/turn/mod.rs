@@ -13,14 +13,14 @@ mod messages;
 use std::sync::Arc;
 
 use durable_core::provider::{Claim, ClaimedWork, NextExecution, SourceEvent, TurnCommit, WorkKey};
-use durable_core::{Delivery, Event};
+use durable_core::{Delivery, DropReason, Event};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::commit::{NotCommitted, commit};
 use super::instance_task::{InstanceTask, LeaseState, Lost, yield_to_woken};
 use super::interpret::{Meaning, PassedDeadline, interpret};
 use super::stop::Stop;
-use super::{Incoming, load};
+use super::{Incoming, OwedAnswer, load};
 use crate::dispatch::activities;
 use crate::execution::{ExecutionFault, LiveExecution, Rest};
 
@@ -71,7 +71,7 @@ impl InstanceTask {
             self.local_work.remove(&result.lease.key);
         }
         let rest = match interpret(&live.execution, &self.node.registry, &incoming) {
-            Ok(Meaning::Input(event)) => deliver(live, event, self.node.now_ms()),
+            Ok(Meaning::Input(event)) => take_in(live, batch, event, self.node.now_ms()),
             Ok(Meaning::DeadlinePassed(deadline)) => self.time_out(live, batch, deadline),
             Ok(Meaning::Nothing(reason)) => {
                 dropped(reason);
@@ -79,6 +79,10 @@ impl InstanceTask {
             }
             Ok(Meaning::StartRefused(start)) => {
                 batch.refuse_start(&start);
+                Ok(Rest::Quiet)
+            }
+            Ok(Meaning::RequestRefused(owed)) => {
+                batch.refuse_request(&owed);
                 Ok(Rest::Quiet)
             }
             Err(fault) => Err(fault),
@@ -100,7 +104,7 @@ impl InstanceTask {
     ) -> Result<Rest, ExecutionFault> {
         let source = SourceEvent::new(live.execution.execution_id(), deadline.scheduled);
         let now_ms = self.node.now_ms().max(deadline.due_ms);
-        let rest = deliver(live, deadline.into_event(), now_ms)?;
+        let rest = take_in(live, batch, deadline.into_event(), now_ms)?;
         batch.cancel_work(source);
         Ok(rest)
     }
@@ -283,15 +287,26 @@ impl InstanceTask {
     }
 }
 
-/// Gives the code an input, and drives it to where it rests.
-fn deliver(live: &mut LiveExecution, event: Event, now_ms: u64) -> Result<Rest, ExecutionFault> {
-    match live.execution.deliver(event, now_ms)? {
-        Delivery::Accepted => live.execution.drive(),
-        Delivery::Dropped(reason) => {
-            dropped(reason.label());
-            Ok(Rest::Quiet)
-        }
+/// Gives the code an input, and drives it to where it rests. A request that the code does not
+/// get is answered, unless it has an answer or will have one.
+fn take_in(
+    live: &mut LiveExecution,
+    batch: &mut Batch,
+    event: Event,
+    now_ms: u64,
+) -> Result<Rest, ExecutionFault> {
+    let owed = OwedAnswer::of_event(&event);
+    let reason = match live.execution.deliver(event, now_ms)? {
+        Delivery::Accepted => return live.execution.drive(),
+        Delivery::Dropped(reason) => reason,
+    };
+    dropped(reason.label());
+    match (reason, &owed) {
+        (DropReason::Ended, Some(owed)) => batch.refuse_request(owed),
+        (DropReason::AnsweredBefore, Some(owed)) => batch.answer_again(owed),
+        _ => {}
     }
+    Ok(Rest::Quiet)
 }
 
 pub(super) fn dropped(reason: &'static str) {
