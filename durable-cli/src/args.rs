@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Show(Instance),
     /// Show the views of an instance, or the value of one of them
     View(ViewArgs),
+    /// Show the items of a stream of an instance, or which streams it has
+    Stream(StreamArgs),
     /// Show the history of an instance, event by event
     History(History),
     /// Draw what an instance did when, in the terminal or as SVG
@@ -166,6 +168,20 @@ pub(crate) struct ViewArgs {
     /// The view; all unless given
     pub(crate) name: Option<String>,
     /// Go on with every newer value, until the instance has ended
+    #[arg(long, short, requires = "name")]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StreamArgs {
+    /// The instance
+    pub(crate) id: String,
+    /// The stream; the list of all unless given
+    pub(crate) name: Option<String>,
+    /// Begin with this offset; with the first item that is stored unless given
+    #[arg(long, value_name = "N", requires = "name")]
+    pub(crate) from: Option<u64>,
+    /// Go on with every new item, until the instance has ended
     #[arg(long, short, requires = "name")]
     pub(crate) follow: bool,
 }

@@ -47,6 +47,7 @@ async fn execute(cli: Cli, output: Output) -> Result<(), CliError> {
         Command::List(list) => commands::list(&store, output, &list).await,
         Command::Show(instance) => commands::show(&store, output, &instance.id).await,
         Command::View(view) => commands::view(&store, output, &view).await,
+        Command::Stream(stream) => commands::stream(&store, output, &stream).await,
         Command::History(history) => commands::history(&store, output, &history).await,
         Command::Timeline(timeline) => commands::timeline(&store, output, &timeline).await,
         Command::Start(start) => commands::start(&store, output, start).await,

@@ -29,6 +29,11 @@ pub struct Limits {
     pub max_payload_bytes: usize,
     /// How many views an instance has at most, beside its custom status. Default: 64.
     pub max_views: usize,
+    /// How many items of a stream are kept: the latest ones. Default: 10,000.
+    pub max_stream_items: u64,
+    /// How many bytes of a stream are kept: of the values of its latest items, but always the
+    /// last one. Default: 4 MiB.
+    pub max_stream_bytes: u64,
 }
 
 impl Default for Limits {
@@ -44,6 +49,8 @@ impl Limits {
             max_name_bytes: 1024,
             max_payload_bytes: 4 * 1024 * 1024,
             max_views: 64,
+            max_stream_items: 10_000,
+            max_stream_bytes: 4 * 1024 * 1024,
         }
     }
 
@@ -70,6 +77,24 @@ impl Limits {
     pub const fn max_views(self, views: usize) -> Self {
         Self {
             max_views: views,
+            ..self
+        }
+    }
+
+    /// Keeps so many items of a stream.
+    #[must_use]
+    pub const fn max_stream_items(self, items: u64) -> Self {
+        Self {
+            max_stream_items: items,
+            ..self
+        }
+    }
+
+    /// Keeps so many bytes of a stream.
+    #[must_use]
+    pub const fn max_stream_bytes(self, bytes: u64) -> Self {
+        Self {
+            max_stream_bytes: bytes,
             ..self
         }
     }

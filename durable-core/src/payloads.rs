@@ -9,9 +9,9 @@ use crate::event::Carried;
 use crate::failure::{Failure, FailureKind};
 use crate::history::HistoryEntry;
 use crate::provider::{
-    InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody, NextExecution,
-    OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, TurnCommit, ViewRecord, WorkItem,
-    WorkResult, WorkSettlement,
+    EmitRequest, InstanceRecord, InstanceStatus, InstanceUpdate, Message, MessageBody,
+    NextExecution, OpenActivity, OutgoingMessage, PoisonedWork, StartInstance, StreamItem,
+    StreamPush, TurnCommit, ViewRecord, WorkItem, WorkResult, WorkSettlement,
 };
 use crate::text::Payload;
 
@@ -233,11 +233,30 @@ impl VisitPayloads for NextExecution {
     }
 }
 
+impl VisitPayloads for StreamPush {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.value.visit(payloads);
+    }
+}
+
+impl VisitPayloads for EmitRequest {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.items.visit(payloads);
+    }
+}
+
+impl VisitPayloads for StreamItem {
+    fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
+        self.value.visit(payloads);
+    }
+}
+
 impl VisitPayloads for TurnCommit {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.events.visit(payloads);
         self.next_execution.visit(payloads);
         self.new_messages.visit(payloads);
+        self.pushes.visit(payloads);
         self.update.visit(payloads);
     }
 }

@@ -78,6 +78,11 @@ impl Partition {
         format!("{}:h:{execution_id}:{id}", self.tag)
     }
 
+    /// The items of a stream of an instance.
+    pub(crate) fn stream(&self, id: &str, stream: &str) -> String {
+        format!("{}:st:{}:{stream}:{id}", self.tag, stream.len())
+    }
+
     /// What the node of a session says of itself.
     pub(crate) fn session(&self, session: SessionId) -> String {
         format!("{}:s:{}", self.tag, session.0)
@@ -165,6 +170,9 @@ mod tests {
         let mut keys: Vec<String> = partition.base.clone();
         for name in HOSTILE {
             keys.extend(partition.instance_keys(name));
+            for stream in HOSTILE {
+                keys.push(partition.stream(name, stream));
+            }
             for execution in [1, 12] {
                 keys.push(partition.history(name, ExecutionId::new(execution)));
             }

@@ -116,6 +116,7 @@ mod reply;
 mod script;
 mod session;
 mod store;
+mod stream;
 mod timer;
 mod tls;
 mod turn;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage,
-    ViewRecord, WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CancelledWork, Clock, CommitOutcome, EmitOutcome, EmitRequest, ExecutionRecord, FiredTimers,
+    HeartbeatOutcome, HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError,
+    PruneReport, PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome,
+    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StreamList,
+    StreamPage, TurnCommit, ViewPage, ViewRecord, WakeSeq, WakeSource, WakeTopic, WorkBatch,
+    WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Name, Payload};
 
@@ -189,6 +190,10 @@ impl Provider for RedisProvider {
         self.store().heartbeat_work(lease, &details).await
     }
 
+    async fn emit(&self, emitted: EmitRequest) -> Result<EmitOutcome, ProviderError> {
+        self.store().emit(&emitted).await
+    }
+
     async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
         self.store().fire_timers(max).await
     }
@@ -286,6 +291,25 @@ impl Provider for RedisProvider {
         max: usize,
     ) -> Result<ViewPage, ProviderError> {
         self.store().views(instance, after, max).await
+    }
+
+    async fn stream(
+        &self,
+        instance: &InstanceId,
+        stream: &Name,
+        from: u64,
+        max: usize,
+    ) -> Result<StreamPage, ProviderError> {
+        self.store().stream(instance, stream, from, max).await
+    }
+
+    async fn streams(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<StreamList, ProviderError> {
+        self.store().streams(instance, after, max).await
     }
 
     async fn poisoned(

@@ -48,7 +48,14 @@ impl Store {
             if !record.instance.status.kind().is_ended() {
                 return Ok(false);
             }
-            let (status, _) = self.call(&self.purge_call(id, &record)).await?;
+            let mut call = self.purge_call(id, &record);
+            if record.has_streams {
+                // It has ended: no more are added.
+                for stream in self.stream_names(id).await? {
+                    call.keys.push(call.partition.stream(id, &stream));
+                }
+            }
+            let (status, _) = self.call(&call).await?;
             match status.as_str() {
                 "GONE" => return Ok(true),
                 "MORE" => {}

@@ -11,7 +11,7 @@ use crate::view::view_of;
 const CUSTOM_STATUS: &str = "v:durable.status";
 
 /// The fields of a record, in the order in which [`Record::read`] takes them.
-pub(crate) const FIELDS: [&str; 15] = [
+pub(crate) const FIELDS: [&str; 16] = [
     "ex",
     "le",
     "sk",
@@ -27,6 +27,7 @@ pub(crate) const FIELDS: [&str; 15] = [
     "ua",
     "fx",
     "at",
+    "es",
 ];
 
 /// A record, and the first execution whose history is stored.
@@ -34,6 +35,8 @@ pub(crate) const FIELDS: [&str; 15] = [
 pub(crate) struct Record {
     pub(crate) instance: InstanceRecord,
     pub(crate) first_execution: u64,
+    /// Whether it has streams.
+    pub(crate) has_streams: bool,
 }
 
 impl Record {
@@ -91,6 +94,7 @@ impl Fields<'_> {
         Ok(Record {
             instance,
             first_execution: self.number("fx")?,
+            has_streams: self.take("es").is_some(),
         })
     }
 

@@ -67,6 +67,8 @@ scripts! {
     CANCELLED_WORK "cancelled_work" Reads " flags=allow-oom";
     SETTLE "settle" Writes "";
     HEARTBEAT_WORK "heartbeat_work" Writes "";
+    EMIT "emit" Writes "";
+    READ_STREAM "read_stream" Reads " flags=allow-oom";
     PEEK_TIMERS "peek_timers" Reads " flags=allow-oom";
     FIRE_TIMERS "fire_timers" Writes "";
     START "start" Writes "";

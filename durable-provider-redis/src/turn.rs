@@ -1,11 +1,13 @@
 //! A turn as `commit.lua` takes it: encoded here, so that the script checks only what only
 //! the server knows.
 
+use std::collections::BTreeMap;
+
 use durable_core::provider::{
     Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent, StartInstance,
     TurnCommit,
 };
-use durable_core::{Attributes, Event, HistoryEntry, Name, Version};
+use durable_core::{Attributes, Event, HistoryEntry, Name, Payload, Version};
 
 use crate::attribute;
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
@@ -13,6 +15,7 @@ use crate::group::PreparedTurn;
 use crate::keys::{Partition, source_text};
 use crate::script::{self, Args, Call};
 use crate::store::Store;
+use crate::stream::push_stream_limits;
 use crate::view::view_text;
 
 /// How much work one commit claims at most: what a script can answer in one list.
@@ -31,6 +34,7 @@ pub(crate) fn prepare(
     update(&mut call.args, turn)?;
     timers(&mut call.args, turn)?;
     messages(store, &mut call, turn)?;
+    streams(store, &mut call, turn);
     call.args.flag(turn.keep_lease);
     work(&mut call.args, turn)?;
     let Call { keys, args, .. } = call;
@@ -163,6 +167,28 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
             .push(message_bytes(&outgoing.message)?);
     }
     Ok(())
+}
+
+/// What the turn pushes to streams: their number, how much is kept of one, and of each its name and
+/// its items.
+fn streams(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) {
+    let mut streams: BTreeMap<&Name, Vec<&Payload>> = BTreeMap::new();
+    for push in &turn.pushes {
+        streams.entry(&push.stream).or_default().push(&push.value);
+    }
+    call.args.count(streams.len());
+    if streams.is_empty() {
+        return;
+    }
+    push_stream_limits(&mut call.args, &store.options.limits);
+    for (name, items) in streams {
+        call.keys
+            .push(call.partition.stream(&turn.lease.instance, name));
+        call.args.push(name.as_str()).count(items.len());
+        for item in items {
+            call.args.push(item.as_str());
+        }
+    }
 }
 
 /// Declares instances and names them, each once, after their number.

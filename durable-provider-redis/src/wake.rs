@@ -139,6 +139,7 @@ impl Topic {
             "c" => Change::Cancellations(session(rest)?),
             "i" => Change::Instance(rest.into()),
             "v" => Change::Views(rest.into()),
+            "n" => Change::Streams(rest.into()),
             "d" => Change::Stop(rest.into()),
             "e" => return session(rest).map(Self::SessionEnd),
             "o" => return Some(Self::Outbox),
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn every_topic_is_read() {
         let published = "2:f-10:f5:-:order15:f5:5:order1.0.01:t\
-                         11:w6:-:charge14:w6:3:chargegpu3:s123:c122:e71:o2:ia2:va2:db";
+                         11:w6:-:charge14:w6:3:chargegpu3:s123:c122:e71:o2:ia2:va2:na2:db";
         let work = |queue: Option<&str>| Change::Work {
             queue: queue.map(Into::into),
             activity: "charge".into(),
@@ -199,6 +200,7 @@ mod tests {
         expected.extend([Topic::SessionEnd(SessionId(7)), Topic::Outbox]);
         expected.push(Topic::Change(Change::Instance("a".into())));
         expected.push(Topic::Change(Change::Views("a".into())));
+        expected.push(Topic::Change(Change::Streams("a".into())));
         expected.push(Topic::Change(Change::Stop("b".into())));
         assert_eq!(parsed(published), expected);
     }

@@ -52,6 +52,7 @@ mod schema;
 mod sql;
 mod statistics;
 mod store;
+mod stream;
 mod turn;
 mod view;
 mod wake;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CancelledWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome, HistoryPage,
-    IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, SessionId,
-    SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit, ViewPage,
-    ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CancelledWork, CommitOutcome, EmitOutcome, EmitRequest, ExecutionRecord, FiredTimers,
+    HeartbeatOutcome, HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, InstanceStatus, Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider,
+    ProviderError, PruneReport, PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release,
+    SendOutcome, SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent,
+    StartOutcome, StreamList, StreamPage, TurnCommit, ViewPage, ViewRecord, WakeSeq, WakeTopic,
+    WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -22,6 +23,7 @@ use crate::open_work;
 use crate::options::SqliteOptions;
 use crate::query;
 use crate::statistics::Statistics;
+use crate::stream;
 use crate::turn::{PreparedMessage, PreparedSettlement, PreparedStart, PreparedTurn, Returned};
 use crate::view;
 
@@ -245,6 +247,15 @@ impl Provider for SqliteProvider {
         step.await
     }
 
+    async fn emit(&self, emitted: EmitRequest) -> Result<EmitOutcome, ProviderError> {
+        let limits = self.limits;
+        limits.check_pushes(&emitted.items)?;
+        let step = self
+            .backend
+            .write(move |store| store.emit(&emitted, &limits));
+        step.await
+    }
+
     async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
         let step = self.backend.write(move |store| store.fire_timers(max));
         step.await
@@ -385,6 +396,33 @@ impl Provider for SqliteProvider {
         let read = self
             .backend
             .read(move |connection| view::views(connection, &id, after.as_ref(), max));
+        read.await
+    }
+
+    async fn stream(
+        &self,
+        instance: &InstanceId,
+        stream: &Name,
+        from: u64,
+        max: usize,
+    ) -> Result<StreamPage, ProviderError> {
+        let (id, name) = (instance.clone(), stream.clone());
+        let read = self
+            .backend
+            .read(move |connection| stream::stream(connection, &id, &name, from, max));
+        read.await
+    }
+
+    async fn streams(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<StreamList, ProviderError> {
+        let (id, after) = (instance.clone(), after.cloned());
+        let read = self
+            .backend
+            .read(move |connection| stream::streams(connection, &id, after.as_ref(), max));
         read.await
     }
 

@@ -119,6 +119,31 @@ CREATE TABLE instance_view (
     PRIMARY KEY (instance_key, name)
 ) STRICT, WITHOUT ROWID;
 
+-- The streams of instances: which of their items are stored, and how many bytes they have.
+CREATE TABLE stream (
+    instance_key INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    first_offset INTEGER NOT NULL,
+    end_offset INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (instance_key, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stream_item (
+    instance_key INTEGER NOT NULL,
+    stream TEXT NOT NULL,
+    item_offset INTEGER NOT NULL,
+    added_at_ms INTEGER NOT NULL,
+    -- The activity call that emitted it, its attempt, and the number of the item; NULL if the
+    -- orchestration pushed it.
+    execution_id INTEGER,
+    event_id INTEGER,
+    attempt INTEGER,
+    number INTEGER,
+    value TEXT NOT NULL,
+    PRIMARY KEY (instance_key, stream, item_offset)
+) STRICT, WITHOUT ROWID;
+
 -- Starts before the one in `record`, of instances that were started anew.
 CREATE TABLE earlier_start (
     instance_key INTEGER NOT NULL,
@@ -182,6 +207,9 @@ CREATE TABLE work (
     heartbeat TEXT,
     -- Why the attempt before this one failed.
     last_failure BLOB,
+    -- How many items the attempt with this token has emitted.
+    emit_token INTEGER,
+    emitted INTEGER,
     PRIMARY KEY (instance_key, execution_id, event_id)
 ) STRICT, WITHOUT ROWID;
 

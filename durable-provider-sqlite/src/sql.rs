@@ -63,6 +63,14 @@ statements! {
     VIEW_READ = include_str!("sql/view_read.sql");
     VIEWS_PAGE = include_str!("sql/views_page.sql");
 
+    STREAM_READ = "SELECT first_offset, end_offset, bytes FROM stream WHERE instance_key = ?1 AND name = ?2";
+    STREAM_WRITE = include_str!("sql/stream_write.sql");
+    STREAM_ADD = include_str!("sql/stream_add.sql");
+    STREAM_OLDEST = include_str!("sql/stream_oldest.sql");
+    STREAM_TRIM = include_str!("sql/stream_trim.sql");
+    STREAM_PAGE = include_str!("sql/stream_page.sql");
+    STREAMS_PAGE = include_str!("sql/streams_page.sql");
+
     START_READ = "SELECT execution_id FROM earlier_start WHERE instance_key = ?1 AND message_id = ?2";
     START_KEEP = "INSERT OR IGNORE INTO earlier_start (instance_key, message_id, execution_id) VALUES (?1, ?2, ?3)";
     EXECUTION_KEEP = "INSERT INTO past_execution (instance_key, execution_id, last_event_id) VALUES (?1, ?2, ?3)";
@@ -95,6 +103,8 @@ statements! {
     WORK_DELETE_ALL_FREE = "DELETE FROM work WHERE instance_key = ?1 AND session_id <= 0";
     WORK_CANCEL_ALL = "UPDATE work SET is_cancelled = 1 WHERE instance_key = ?1 RETURNING session_id";
     WORK_BEAT = "UPDATE work SET heartbeat = ?4 WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
+    WORK_EMITTED = include_str!("sql/work_emitted.sql");
+    WORK_EMITS = "SELECT emit_token, emitted FROM work WHERE instance_key = ?1 AND execution_id = ?2 AND event_id = ?3";
     WORK_HELD = include_str!("sql/work_held.sql");
     WORK_IS_HELD = "SELECT 1 FROM work WHERE session_id = ?1 AND lane = ?2 LIMIT 1";
     WORK_CANCELLED = include_str!("sql/work_cancelled.sql");
@@ -134,7 +144,9 @@ pub(crate) const REMOVE_EXECUTION: [&str; 3] = [
 ];
 
 /// What removes an instance, in this order.
-pub(crate) const REMOVE_INSTANCE: [&str; 11] = [
+pub(crate) const REMOVE_INSTANCE: [&str; 13] = [
+    "DELETE FROM stream_item WHERE instance_key = ?1",
+    "DELETE FROM stream WHERE instance_key = ?1",
     VIEWS_CLEAR,
     "DELETE FROM attribute WHERE instance_key = ?1",
     "DELETE FROM history WHERE instance_key = ?1",

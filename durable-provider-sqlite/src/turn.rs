@@ -23,6 +23,8 @@ pub(crate) struct PreparedTurn {
     message_bytes: Vec<Vec<u8>>,
     pub(crate) status: Option<Vec<u8>>,
     pub(crate) blocked: Option<Vec<u8>>,
+    /// How much of a stream is kept.
+    pub(crate) limits: Limits,
 }
 
 impl PreparedTurn {
@@ -48,6 +50,7 @@ impl PreparedTurn {
             message_bytes,
             status,
             blocked,
+            limits: *limits,
         })
     }
 

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use durable_core::provider::{HeartbeatOutcome, Provider, WorkKey, WorkLease};
+use durable_core::provider::{HeartbeatOutcome, Provider, StreamPush, WorkKey, WorkLease};
 use durable_core::{Failure, FailureKind, Limits, Name, Payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
+use crate::emitter::{Emitter, Target};
+use crate::handle::StreamRef;
 use crate::payload::{self, PayloadSubject};
 
 /// The surroundings of one attempt of an activity.
@@ -55,6 +57,7 @@ pub(crate) struct Attempt {
     pub(crate) cancellation: CancellationToken,
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) limits: Limits,
+    pub(crate) emitter: Arc<Emitter>,
 }
 
 impl ActivityContext {
@@ -165,6 +168,53 @@ impl ActivityContext {
                 Err(Failure::cancelled("another session has claimed the work"))
             }
         }
+    }
+
+    /// Adds an item to a stream of the instance, for clients that
+    /// [read](crate::InstanceHandle::stream) it while the activity runs.
+    ///
+    /// Items are sent in batches, in their order; the call waits only while too many are on their
+    /// way. All of them are stored before the result of the activity. Each says which attempt emitted
+    /// it, and which item of the attempt it is: an attempt that is retried emits again.
+    ///
+    /// ```
+    /// # use durable_runtime::{ActivityContext, EventStream, Failure};
+    /// const TOKENS: EventStream<String> = EventStream::new("tokens");
+    ///
+    /// async fn answer(ctx: ActivityContext, question: String) -> Result<String, Failure> {
+    ///     for word in question.split(' ') {
+    ///         ctx.emit(TOKENS, &word.to_uppercase()).await?;
+    ///     }
+    ///     Ok(question.to_uppercase())
+    /// }
+    /// # let _ = answer;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A failure of kind `Cancelled` if the work was cancelled, another worker has it by now or the
+    /// attempt has ended, `InvalidPayload` or `LimitExceeded` if the item does not encode or is too
+    /// large or the name of the stream is empty or too long, and `Storage` if the store did not take
+    /// an earlier item.
+    pub async fn emit<T: Serialize>(
+        &self,
+        stream: impl StreamRef<T>,
+        item: &T,
+    ) -> Result<(), Failure> {
+        let subject = PayloadSubject::new("stream", stream.into_name());
+        payload::check_name(&self.attempt.limits, &subject)?;
+        let value = payload::encode(&self.attempt.limits, "item", &subject, item)?;
+        let item = StreamPush {
+            stream: subject.name,
+            value,
+        };
+        let target = || Target {
+            provider: Arc::clone(&self.attempt.provider),
+            lease: self.attempt.lease.clone(),
+            attempt: self.attempt.number,
+            cancellation: self.attempt.cancellation.clone(),
+        };
+        self.attempt.emitter.emit(item, target).await
     }
 
     /// What the last heartbeat of an earlier attempt left behind.

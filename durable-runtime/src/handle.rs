@@ -193,9 +193,33 @@ handle! {
     View<T>, "a view"
 }
 
+handle! {
+    /// Names a stream whose items are `T`: what orchestrations push and activities emit while they
+    /// work, and clients read by offset.
+    ///
+    /// ```
+    /// use durable_runtime::EventStream;
+    ///
+    /// const TOKENS: EventStream<String> = EventStream::new("tokens");
+    /// assert_eq!(TOKENS.name(), "tokens");
+    /// ```
+    ///
+    /// Pushing something else does not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use durable_runtime::{EventStream, Failure, OrchestrationContext};
+    /// # const TOKENS: EventStream<String> = EventStream::new("tokens");
+    /// fn speak(ctx: OrchestrationContext) -> Result<(), Failure> {
+    ///     ctx.stream(TOKENS).push(&17) // not a text
+    /// }
+    /// ```
+    EventStream<T>, "a stream"
+}
+
 reference_by_name!(ActivityRef, Activity<I, O>, "an activity");
 reference_by_name!(EventRef, EventName<T>, "an external event");
 reference_by_name!(ViewRef, View<T>, "a view");
+reference_by_name!(StreamRef, EventStream<T>, "a stream");
 
 impl<I, O> Orchestration<I, O> {
     /// The same orchestration at this version, such as `2.1.0`.

@@ -96,6 +96,7 @@ mod client;
 mod combine;
 mod context;
 mod dispatch;
+mod emitter;
 mod execution;
 mod handle;
 mod node;
@@ -114,12 +115,13 @@ mod watchdog;
 pub use activity::ActivityContext;
 pub use attribute::{Attribute, AttributeType, IntoAttribute};
 pub use client::{
-    ActivityStatus, Client, ClientError, InstanceHandle, Start, SuspendedChild, ViewChanges, Wait,
+    ActivityStatus, Client, ClientError, InstanceHandle, Start, StreamEntry, StreamItems,
+    StreamReader, SuspendedChild, ViewChanges, Wait,
 };
 pub use combine::{join_all, select_all};
 pub use context::{
     ActivityCall, Branch, ExternalEvent, ExternalEvents, OrchestrationContext, Patched, Promise,
-    Run, Sleep, SubOrchestration, TryExternalEvent,
+    Run, Sleep, StreamWriter, SubOrchestration, TryExternalEvent,
 };
 /// The storage contract: what a provider promises, and every type that it names.
 pub use durable_core::provider;
@@ -127,7 +129,8 @@ pub use durable_core::provider::{
     ExecutionRecord, HistoryPage, IdReuse, InboxMessage, InboxPage, InboxSeq, InstanceFilter,
     InstancePage, InstanceRecord, InstanceStatus, OpenActivity, OpenTimer, OpenWorkPage,
     PoisonedPage, PoisonedWork, Provider, ProviderError, PurgeReport, PurgeRequest, SourceEvent,
-    StatusKind, ViewRecord, WorkItem, WorkKey, WorkState,
+    StatusKind, StreamBounds, StreamItem, StreamPage, StreamSource, ViewRecord, WorkItem, WorkKey,
+    WorkState,
 };
 pub use durable_core::{
     ActivityOptions, AttributeKind, AttributeValue, Attributes, CUSTOM_STATUS_VIEW, Carried,
@@ -138,8 +141,8 @@ pub use durable_core::{
 };
 pub use execution::Misuse;
 pub use handle::{
-    Activity, ActivityRef, EventName, EventRef, Orchestration, OrchestrationName, OrchestrationRef,
-    VersionedOrchestration, View, ViewRef,
+    Activity, ActivityRef, EventName, EventRef, EventStream, Orchestration, OrchestrationName,
+    OrchestrationRef, StreamRef, VersionedOrchestration, View, ViewRef,
 };
 pub use options::{FaultPolicy, RuntimeOptions};
 pub use payload_codec::{PayloadCodec, PayloadCodecError};
@@ -162,8 +165,9 @@ pub use start_error::{IdleReason, StartError};
 /// ```
 pub mod prelude {
     pub use crate::{
-        Activity, ActivityContext, Attribute, Client, EventName, Failure, IdReuse, InstanceHandle,
-        Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime, RuntimeOptions, View,
+        Activity, ActivityContext, Attribute, Client, EventName, EventStream, Failure, IdReuse,
+        InstanceHandle, Orchestration, OrchestrationContext, Registry, RetryPolicy, Runtime,
+        RuntimeOptions, View,
     };
 }
 

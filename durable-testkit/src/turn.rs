@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
     Claim, CommitId, InboxMessage, InstanceStatus, Message, NewWork, NextExecution,
-    OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, ViewUpdate, WorkKey,
+    OutgoingMessage, ReadyInstance, SourceEvent, StreamPush, TurnCommit, ViewUpdate, WorkKey,
 };
 use durable_core::{
     ActivityOptions, Attributes, CUSTOM_STATUS_VIEW, Event, EventId, ExecutionId, Failure,
@@ -210,6 +210,13 @@ impl TurnBuilder {
         views.retain(|update| update.name != *name);
         let name = name.clone();
         views.push(ViewUpdate { name, source });
+        self
+    }
+
+    /// Pushes an item to a stream.
+    pub fn push(mut self, stream: impl Into<Name>, value: impl Into<Payload>) -> Self {
+        let (stream, value) = (stream.into(), value.into());
+        self.turn.pushes.push(StreamPush { stream, value });
         self
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broken::{
-    code, commit, handing_out, inbox, lifecycle, open_work, reading, time, timers, views, waking,
-    work,
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, streams, time, timers, views,
+    waking, work,
 };
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
@@ -163,6 +163,17 @@ faults! {
     views::PagesViewsAgain => views_are_read_in_pages;
     views::MixesNames => views_are_kept_apart_by_name_and_instance;
     views::PublishesHalf => views_change_with_their_turn_or_not_at_all;
+    streams::PushesOne => pushes_are_there_with_their_commit_and_once;
+    streams::ForgetsAttempts => emitted_items_say_where_they_come_from;
+    streams::EmitsAgain => emitted_items_are_added_once_by_their_numbers;
+    streams::TrustsEveryEmit =>
+        an_emit_without_the_lease_adds_nothing,
+        an_emit_of_cancelled_work_adds_nothing;
+    streams::CountsFromOne => a_stream_is_read_by_offset;
+    streams::SkipsStreams => streams_are_listed_in_pages;
+    streams::MixesStreams => streams_are_kept_apart_by_name_and_instance;
+    streams::HidesWhatIsGone => a_stream_keeps_its_latest_items;
+    waking::PushesInSilence => new_items_and_a_stop_end_a_wait_for_streams;
     waking::PublishesInSilence => a_change_of_a_view_ends_a_wait_for_views;
     lifecycle::AddsAttributes => attributes_are_those_of_the_latest_turn_that_changed_them;
     lifecycle::StartsWithoutAttributes =>

@@ -9,6 +9,7 @@ mod poisoned;
 mod reading;
 mod redis;
 mod steering;
+mod streams;
 mod support;
 mod views;
 mod watching;

@@ -32,6 +32,8 @@ pub enum Change {
     Instance(InstanceId),
     /// A view of an instance changed.
     Views(InstanceId),
+    /// A stream of an instance has new items.
+    Streams(InstanceId),
     /// An instance ended or was suspended.
     Stop(InstanceId),
 }
@@ -57,6 +59,7 @@ impl Subject {
             | Change::Cancellations(_)
             | Change::Instance(_)
             | Change::Views(_)
+            | Change::Streams(_)
             | Change::Stop(_) => None,
         };
         [Self::Change(change)].into_iter().chain(for_any_code)
@@ -82,6 +85,9 @@ impl Subject {
             WakeTopic::Timers => [Self::Change(Change::Timers)].into(),
             WakeTopic::Instance(id) => [Self::Change(Change::Instance(id.clone()))].into(),
             WakeTopic::Views(id) => [Change::Views(id.clone()), Change::Stop(id.clone())]
+                .map(Self::Change)
+                .into(),
+            WakeTopic::Streams(id) => [Change::Streams(id.clone()), Change::Stop(id.clone())]
                 .map(Self::Change)
                 .into(),
             WakeTopic::Stop(id) => [Self::Change(Change::Stop(id.clone()))].into(),
@@ -128,6 +134,7 @@ impl Subject {
                 | Change::Cancellations(_)
                 | Change::Instance(_)
                 | Change::Views(_)
+                | Change::Streams(_)
                 | Change::Stop(_) => true,
                 Change::Everything
                 | Change::FreeInstance(_)

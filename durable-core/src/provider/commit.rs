@@ -6,6 +6,7 @@ use core::fmt;
 use super::lease::Lease;
 use super::message::{InboxSeq, OutgoingMessage};
 use super::query::InstanceStatus;
+use super::stream::StreamPush;
 use super::view::{ViewChange, ViewUpdate};
 use super::work::{ClaimedWork, NewWork, SourceEvent, WorkItem};
 use crate::attribute::Attributes;
@@ -62,6 +63,8 @@ pub struct TurnCommit {
     pub cancelled_timers: Vec<SourceEvent>,
     /// Messages to other instances, or to itself.
     pub new_messages: Vec<OutgoingMessage>,
+    /// Items to add to streams, in order.
+    pub pushes: Vec<StreamPush>,
     /// How the instance's record changes.
     pub update: InstanceUpdate,
     /// Whether the session goes on holding the instance.
@@ -92,6 +95,7 @@ impl TurnCommit {
             new_timers: Vec::new(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
+            pushes: Vec::new(),
             update: InstanceUpdate::default(),
             keep_lease: false,
             claim: Claim::default(),

@@ -16,6 +16,7 @@ use super::query::{
     PruneRequest, PurgeReport, PurgeRequest,
 };
 use super::start::{IdReuse, StartOutcome};
+use super::stream::{EmitOutcome, EmitRequest, StreamList, StreamPage};
 use super::view::{ViewPage, ViewRecord};
 use super::wake::{WakeSeq, WakeTopic};
 use super::work::{
@@ -219,6 +220,22 @@ pub trait Provider: Send + Sync + 'static {
         details: Payload,
     ) -> Result<HeartbeatOutcome, ProviderError>;
 
+    /// Adds items that an attempt of an activity emitted to streams of its instance.
+    ///
+    /// - All of them or none. If the lease is no longer held, or the work was cancelled, nothing is
+    ///   added.
+    /// - Items that were added under this lease before, by their numbers, are not added again.
+    /// - An item gets the next offset of its stream. Those of one call are in their order; those of
+    ///   several callers may be mixed.
+    /// - A stream keeps its latest items, as
+    ///   [`Limits::max_stream_items`](crate::Limits::max_stream_items) and
+    ///   [`max_stream_bytes`](crate::Limits::max_stream_bytes) say.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`](ProviderError::Refused) if a name or an item breaks the limits.
+    async fn emit(&self, emitted: EmitRequest) -> Result<EmitOutcome, ProviderError>;
+
     /// Moves timers that are due into the inboxes of their instances.
     ///
     /// - At most `max`, by due time and then in the order in which they were set.
@@ -360,6 +377,29 @@ pub trait Provider: Send + Sync + 'static {
         max: usize,
     ) -> Result<ViewPage, ProviderError>;
 
+    /// Items of a stream of an instance from this offset on, at most `max`; from the first one that
+    /// is stored, if that is later.
+    ///
+    /// - Offsets begin with 0 and have no gaps. An item never changes, and no offset is given twice
+    ///   while the instance is not purged, also not when it is started anew.
+    /// - What a turn pushed is there with its commit, and what an activity emitted with the answer.
+    /// - An instance that is not stored has no streams, and a stream without items is empty.
+    async fn stream(
+        &self,
+        instance: &InstanceId,
+        stream: &Name,
+        from: u64,
+        max: usize,
+    ) -> Result<StreamPage, ProviderError>;
+
+    /// The streams of an instance by the bytes of their names, at most `max`, after this one.
+    async fn streams(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<StreamList, ProviderError>;
+
     /// Lists dead letters (poisoned work), by key, at most `max`, after this one.
     ///
     /// - It is there until its instance is purged or its execution pruned. Its instance has its failure, so
@@ -393,8 +433,8 @@ pub trait Provider: Send + Sync + 'static {
     ///   process, and notices what happened in another one within a stated bound.
     /// - Time passing alone does not end it: the caller knows when things are due.
     /// - What the session lacks the code for need not end a wait of it.
-    /// - [`Instance`](WakeTopic::Instance), [`Views`](WakeTopic::Views) and
-    ///   [`Stop`](WakeTopic::Stop) take their first
+    /// - [`Instance`](WakeTopic::Instance), [`Views`](WakeTopic::Views),
+    ///   [`Streams`](WakeTopic::Streams) and [`Stop`](WakeTopic::Stop) take their first
     ///   `since` from the start, or from [`WakeSeq::default`]. With the latter, look before
     ///   the wait: it is not told of what was before the store was opened here.
     async fn wait(

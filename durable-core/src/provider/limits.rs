@@ -11,6 +11,7 @@ use super::lease::{Release, SessionOptions};
 use super::message::{Message, MessageBody};
 use super::query::InstanceStatus;
 use super::start::StartInstance;
+use super::stream::StreamPush;
 use super::work::WorkResult;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -36,7 +37,21 @@ impl Limits {
         for outgoing in &turn.new_messages {
             self.check_message(&outgoing.target, &outgoing.message)?;
         }
+        self.check_pushes(&turn.pushes)?;
         check_update(self, &turn.update)
+    }
+
+    /// Checks items on their way into streams.
+    ///
+    /// # Errors
+    ///
+    /// The first name or payload that is refused.
+    pub fn check_pushes(&self, pushes: &[StreamPush]) -> Result<(), LimitError> {
+        for push in pushes {
+            self.check_name("stream", &push.stream)?;
+            self.check_payload("item", &push.value)?;
+        }
+        Ok(())
     }
 
     /// Checks the names in what a node says of itself.

@@ -66,6 +66,10 @@ macro_rules! provider_methods {
                 lease: &$crate::provider::WorkLease,
                 details: $crate::Payload,
             ) -> $crate::provider::Answer<$crate::provider::HeartbeatOutcome>;
+            async fn emit(
+                &self,
+                emitted: $crate::provider::EmitRequest,
+            ) -> $crate::provider::Answer<$crate::provider::EmitOutcome>;
             async fn fire_timers(
                 &self,
                 max: usize,
@@ -133,6 +137,19 @@ macro_rules! provider_methods {
                 after: Option<&$crate::Name>,
                 max: usize,
             ) -> $crate::provider::Answer<$crate::provider::ViewPage>;
+            async fn stream(
+                &self,
+                instance: &$crate::InstanceId,
+                stream: &$crate::Name,
+                from: u64,
+                max: usize,
+            ) -> $crate::provider::Answer<$crate::provider::StreamPage>;
+            async fn streams(
+                &self,
+                instance: &$crate::InstanceId,
+                after: Option<&$crate::Name>,
+                max: usize,
+            ) -> $crate::provider::Answer<$crate::provider::StreamList>;
             async fn poisoned(
                 &self,
                 after: Option<&$crate::provider::WorkKey>,

@@ -19,6 +19,7 @@ mod open_work;
 mod query;
 mod registry;
 mod start;
+mod stream;
 mod validate;
 mod view;
 mod wake;
@@ -48,6 +49,10 @@ pub use query::{
 };
 pub use registry::{WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
+pub use stream::{
+    EmitOutcome, EmitRequest, StreamBounds, StreamItem, StreamList, StreamPage, StreamPush,
+    StreamSource,
+};
 pub use view::{ViewChange, ViewPage, ViewRecord, ViewUpdate};
 pub use wake::{WakeSeq, WakeTopic};
 pub use work::{

@@ -28,6 +28,8 @@ pub enum WakeTopic {
     Instance(InstanceId),
     /// A view of this instance changed, or the instance [stopped](Self::Stop).
     Views(InstanceId),
+    /// A stream of this instance has new items, or the instance [stopped](Self::Stop).
+    Streams(InstanceId),
     /// This instance stopped: it completed, failed, was terminated or was suspended. That
     /// it continued as new, was resumed or changed otherwise is no stop.
     Stop(InstanceId),

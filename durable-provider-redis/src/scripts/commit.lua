@@ -1,7 +1,7 @@
 -- Turns, one after the other, each of them all or nothing: one that is refused leaves
 -- nothing and hinders no other.
 -- KEYS: base, then for each turn: the instance (record, inbox, message ids), its history,
--- the history of its next execution, its session, three per local target.
+-- the history of its next execution, its session, three per local target, its streams.
 
 if has_late_session() then return finish('LATE') end
 
@@ -146,6 +146,15 @@ local function commit_turn(own)
   end
   for target_id, target in pairs(targets) do
     if target_id ~= id and target.exists then save_instance(target) end
+  end
+
+  -- Streams.
+  local stream_count = number_arg()
+  local limits = stream_count > 0 and stream_limit_args()
+  for i = 1, stream_count do
+    local name, items = arg(), {}
+    for n = 1, number_arg() do items[n] = { source = '-', value = arg() } end
+    add_to_stream(it, name, KEYS[own + 5 + 3 * target_count + i], items, limits)
   end
 
   -- The lease.

@@ -62,7 +62,7 @@ end
 -- by its code, 's…' for messages of an instance that the session holds, 'c…' for work that it
 -- holds and that was cancelled, 'e…' for its end, 'w…' for work in a lane, 't' for an earlier
 -- timer, 'i…' for a change of an
--- instance, 'v…' for one of its views, 'd…' for its end or suspension, 'o' for messages to another partition.
+-- instance, 'v…' for one of its views, 'n…' for new items in its streams, 'd…' for its end or suspension, 'o' for messages to another partition.
 local topics, is_published = {}, {}
 local function publish(topic)
   if not is_published[topic] then
@@ -331,6 +331,29 @@ local function set_attributes(it, attributes)
   for _, member in ipairs(attributes.members) do call('ZADD', K.attributes, 0, member .. it.id) end
 end
 
+-- Streams: 'e:name' in the record says which items are stored, 'first:end:bytes', and 'es' that
+-- there are any. The items are a list of 'time:source:value'.
+local function stream_limit_args() return { items = number_arg(), bytes = number_arg() } end
+local function add_to_stream(it, name, key, items, limits)
+  local field = 'e:' .. name
+  local head = call('HGET', it.key, field) or '0:0:0'
+  local first, last, bytes = string.match(head, '^(%d+):(%d+):(%d+)$')
+  first, last, bytes = tonumber(first), tonumber(last), tonumber(bytes)
+  for _, item in ipairs(items) do
+    call('RPUSH', key, text(now) .. ':' .. item.source .. ':' .. item.value)
+    last, bytes = last + 1, bytes + #item.value
+  end
+  while last - first > 1 and (last - first > limits.items or bytes > limits.bytes) do
+    local oldest = call('LPOP', key)
+    if not oldest then break end
+    local value_at = string.match(oldest, '^%d+:[^:]*:()')
+    first, bytes = first + 1, bytes - (#oldest - value_at + 1)
+  end
+  put(it, field, text(first) .. ':' .. text(last) .. ':' .. text(bytes))
+  put(it, 'es', '1')
+  publish('n' .. it.id)
+end
+
 -- A start as it comes in the arguments.
 local function start_args()
   local start = { name = arg(), version = optional_arg(), parent = optional_arg() }
@@ -420,7 +443,9 @@ local function write_work(work) call('HSET', K.work, 's' .. work.key, work_state
 local function work_marker(key) return 'w:' .. string.match(key, '^%d+:%d+') end
 local function queued_member(work) return work.lane .. ':' .. work.token .. ':' .. work.key end
 local function remove_work(work)
-  call('HDEL', K.work, 's' .. work.key, 'i' .. work.key, 'b' .. work.key, 'f' .. work.key)
+  call(
+    'HDEL', K.work, 's' .. work.key, 'i' .. work.key, 'b' .. work.key, 'f' .. work.key, 'e' .. work.key
+  )
   if not work.holder then
     call('ZREM', K.queued, queued_member(work))
     return

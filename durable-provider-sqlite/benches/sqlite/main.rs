@@ -13,6 +13,12 @@
 mod measure;
 #[allow(clippy::unwrap_used, reason = "a benchmark is over when it fails")]
 mod raw;
+#[allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints, and is over when it fails"
+)]
+mod streams;
 #[allow(clippy::unwrap_used, reason = "a benchmark is over when it fails")]
 mod work;
 
@@ -40,6 +46,9 @@ fn main() -> std::io::Result<()> {
         }
         if is_wanted("latency") {
             measure::latency().await;
+        }
+        if is_wanted("streams") {
+            streams::streams().await;
         }
         if is_wanted("restart") {
             measure::restart().await;

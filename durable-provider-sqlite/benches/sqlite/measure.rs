@@ -15,12 +15,12 @@ const STEPS: u64 = 5;
 const LONG: u64 = 10_000;
 const RESTARTED: u64 = 10_000;
 
-fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
+pub(crate) fn judge(what: &str, value: f64, bound: &str, is_kept: bool) {
     let verdict = if is_kept { "kept" } else { "MISSED" };
     println!("{what:<58} {value:>9.3}   {bound:<12} {verdict}");
 }
 
-fn open(file: &Path, path: ReplyPath) -> SqliteProvider {
+pub(crate) fn open(file: &Path, path: ReplyPath) -> SqliteProvider {
     let options = SqliteOptions::default().reply_path(path);
     SqliteProvider::open_with(file, options).unwrap()
 }

@@ -179,6 +179,10 @@ impl Store<'_, '_> {
             )?;
         }
         self.change_views(instance.key, &prepared.turn)?;
+        if !prepared.turn.pushes.is_empty() {
+            let limits = prepared.limits;
+            self.add_pushes(instance.key, &prepared.turn, &limits)?;
+        }
         if changes_record || update.attributes.is_some() {
             self.note(Change::Instance(prepared.turn.lease.instance.clone()));
         }

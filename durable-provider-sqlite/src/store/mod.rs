@@ -21,6 +21,7 @@ mod session;
 mod settle;
 mod state;
 mod statements;
+mod stream;
 mod timer;
 mod view;
 mod work;

@@ -76,6 +76,12 @@ impl Store<'_, '_> {
         Ok(HeartbeatOutcome::Kept)
     }
 
+    /// The row of work that is held under this lease and was not cancelled.
+    pub(super) fn emitting_work(&mut self, lease: &WorkLease) -> Step<Option<RowKey>> {
+        let held = self.held_work(lease)?;
+        Ok(held.filter(|work| !work.is_cancelled).map(|work| work.key))
+    }
+
     /// The work that is held under this lease, in a row.
     fn held_work(&mut self, lease: &WorkLease) -> Step<Option<HeldWork>> {
         let Some(instance_key) = self.key_of(&lease.key.instance)? else {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use durable_core::provider::{ProviderError, StatusKind};
-use durable_core::{ExecutionId, Failure, InstanceId};
+use durable_core::{ExecutionId, Failure, InstanceId, Name};
 
 use crate::payload_codec::PayloadCodecError;
 
@@ -66,6 +66,18 @@ pub enum ClientError {
     },
     /// The value that was read is not of the expected type.
     InvalidPayload(Failure),
+    /// Items of the stream that were asked for are no longer stored. Reading goes on with the first
+    /// one that is.
+    StreamTrimmed {
+        /// The id.
+        instance: InstanceId,
+        /// The stream.
+        stream: Name,
+        /// The offset that was asked for.
+        requested: u64,
+        /// The offset of the first item that is stored.
+        first: u64,
+    },
     /// The store did not do it, or may not have.
     Provider(ProviderError),
 }
@@ -108,6 +120,17 @@ impl fmt::Display for ClientError {
                 "what is stored of instance `{instance}` cannot be read: {error}: use the \
                  payload codec that wrote it"
             ),
+            Self::StreamTrimmed {
+                instance,
+                stream,
+                requested,
+                first,
+            } => write!(
+                f,
+                "stream `{stream}` of instance `{instance}` no longer has the items {requested} to \
+                 {}: it begins with {first}",
+                first.saturating_sub(1)
+            ),
             Self::Provider(error) => error.fmt(f),
         }
     }
@@ -125,6 +148,7 @@ impl std::error::Error for ClientError {
             Self::NotFound { .. }
             | Self::Ended { .. }
             | Self::Taken { .. }
+            | Self::StreamTrimmed { .. }
             | Self::TimedOut { .. } => None,
         }
     }

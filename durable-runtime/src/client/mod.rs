@@ -7,6 +7,7 @@ mod error;
 mod instance;
 mod nodes;
 mod start;
+mod stream;
 mod unfold;
 mod view;
 mod wait;
@@ -31,6 +32,7 @@ pub use children::SuspendedChild;
 pub use error::ClientError;
 pub use instance::InstanceHandle;
 pub use start::Start;
+pub use stream::{StreamEntry, StreamItems, StreamReader};
 pub use view::ViewChanges;
 pub use wait::Wait;
 

@@ -11,6 +11,7 @@ mod patch;
 mod promise;
 mod run;
 mod state;
+mod stream;
 mod timer;
 mod view;
 
@@ -33,6 +34,7 @@ pub use events::ExternalEvents;
 pub use patch::Patched;
 pub use promise::Promise;
 pub use run::Run;
+pub use stream::StreamWriter;
 pub use timer::Sleep;
 
 /// The orchestration's access to the outside world, and the only one it may use.

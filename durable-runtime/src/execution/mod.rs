@@ -19,6 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::task::Waker;
 
+use durable_core::provider::StreamPush;
 use durable_core::{
     ActivityDeadline, Advance, AppendedEntry, Attributes, Cursor, Delivery, Event, EventId,
     ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
@@ -263,6 +264,11 @@ impl Execution {
     /// What is to be stored since the last call.
     pub(crate) fn take_appended(&mut self) -> Vec<AppendedEntry> {
         self.shared.lock().cursor.take_appended()
+    }
+
+    /// What the code pushed to streams since the last call.
+    pub(crate) fn take_pushed(&mut self) -> Vec<StreamPush> {
+        self.shared.lock().pushed.take()
     }
 
     /// The attributes of the instance.

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
+use durable_core::provider::StreamPush;
 use durable_core::{
     Cursor, CursorError, Ending, ExecutionId, Failure, FailureKind, InstanceId, Limits,
     OneWayCommand, Version,
@@ -65,11 +66,30 @@ pub(crate) struct ContextState {
     pub(crate) in_run: bool,
     /// Whether what the code does now was done before.
     pub(crate) replaying: bool,
+    /// What the code pushed to streams since the last step was absorbed.
+    pub(crate) pushed: Pushed,
     /// How many values were taken and side effects begun.
     pub(crate) taken: u64,
     /// The context or a durable future was used where it cannot work.
     pub(crate) misuse: Option<Misuse>,
     pub(crate) futures: DurableFutures,
+}
+
+/// What the code pushed to streams. Most code pushes nothing, and thousands of executions wait in
+/// memory: nothing is a single word.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "an empty one is to be small")]
+pub(crate) struct Pushed(Option<Box<Vec<StreamPush>>>);
+
+impl Pushed {
+    pub(crate) fn push(&mut self, push: StreamPush) {
+        self.0.get_or_insert_default().push(push);
+    }
+
+    /// All of it; nothing is left.
+    pub(crate) fn take(&mut self) -> Vec<StreamPush> {
+        self.0.take().map_or_else(Vec::new, |pushed| *pushed)
+    }
 }
 
 /// How the context or one of its futures was used where it cannot work.
@@ -128,6 +148,7 @@ impl Shared {
                 polling: None,
                 in_run: false,
                 replaying: false,
+                pushed: Pushed::default(),
                 taken: 0,
                 misuse: None,
                 futures: DurableFutures::default(),

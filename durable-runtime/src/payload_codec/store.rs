@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CommitOutcome, HeartbeatOutcome, IdReuse, Layer, Message, OutgoingMessage, Provider,
-    ProviderError, SendOutcome, SettleOutcome, StartOutcome, TurnCommit, WorkLease, WorkSettlement,
+    CommitOutcome, EmitOutcome, EmitRequest, HeartbeatOutcome, IdReuse, Layer, Message,
+    OutgoingMessage, Provider, ProviderError, SendOutcome, SettleOutcome, StartOutcome, TurnCommit,
+    WorkLease, WorkSettlement,
 };
 use durable_core::{Failure, InstanceId, Payload, VisitPayloads};
 
@@ -69,6 +70,11 @@ impl Layer for EncodingStore {
     ) -> Result<HeartbeatOutcome, ProviderError> {
         let details = self.encoded(details).await?;
         self.store.heartbeat_work(lease, details).await
+    }
+
+    async fn emit(&self, emitted: EmitRequest) -> Result<EmitOutcome, ProviderError> {
+        let emitted = self.encoded(emitted).await?;
+        self.store.emit(emitted).await
     }
 
     async fn start(

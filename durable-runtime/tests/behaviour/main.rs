@@ -32,6 +32,7 @@ mod shutdown;
 mod statuses;
 mod stops;
 mod storage;
+mod streams;
 mod telemetry;
 mod timers;
 mod versions;

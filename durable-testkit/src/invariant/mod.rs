@@ -13,6 +13,7 @@ mod outputs;
 mod poison_kept;
 mod replay_exact;
 mod starts_finish;
+mod streams_whole;
 mod views_current;
 
 use std::fmt;
@@ -160,6 +161,7 @@ pub(crate) fn all(workload: &Workload, expectations: &Expectations) -> Vec<Box<d
         Box::new(poison_kept::PoisonKept::default()),
         Box::new(starts_finish::StartsFinish::default()),
         Box::new(views_current::ViewsCurrent),
+        Box::new(streams_whole::StreamsWhole::default()),
         Box::new(nothing_left::NothingLeft),
         Box::new(outputs::Outputs::new(expectations.clone())),
         Box::new(replay_exact::ReplayExact::new(&workload.registry)),

@@ -153,6 +153,7 @@ impl StoredInstance {
             crashes: 0,
             last_commit: None,
             views: Default::default(),
+            streams: Default::default(),
             starts: Default::default(),
         }
     }

@@ -55,6 +55,7 @@ impl MemoryState {
         self.change_work_and_timers(turn);
         self.update_record(turn);
         self.change_views(turn);
+        self.add_pushes(turn);
         for message in &turn.new_messages {
             self.deliver(message.clone());
         }

@@ -20,6 +20,7 @@ mod queue;
 mod sessions;
 mod snapshot;
 mod state;
+mod streams;
 mod timers;
 mod views;
 mod work;

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use durable_core::provider::{
-    CancelledWork, Clock, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord,
-    Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome, ServedCode,
-    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, StoreTime,
-    SystemClock, TurnCommit, ViewPage, ViewRecord, WakeRegistry, WakeSeq, WakeSource, WakeTopic,
-    WorkBatch, WorkKey, WorkLease, WorkSettlement,
+    CancelledWork, Clock, CommitOutcome, EmitOutcome, EmitRequest, ExecutionRecord, FiredTimers,
+    HeartbeatOutcome, HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage,
+    InstanceRecord, Message, OpenWorkPage, OutgoingMessage, PoisonedPage, Provider, ProviderError,
+    PruneReport, PruneRequest, PurgeReport, PurgeRequest, ReadyInstances, Release, SendOutcome,
+    ServedCode, SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome,
+    StoreTime, StreamList, StreamPage, SystemClock, TurnCommit, ViewPage, ViewRecord, WakeRegistry,
+    WakeSeq, WakeSource, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, InstanceId, Limits, Name, Payload};
 
@@ -279,6 +279,10 @@ impl Provider for MemoryProvider {
         self.step(|state| state.heartbeat_work(lease, details))
     }
 
+    async fn emit(&self, emitted: EmitRequest) -> Result<EmitOutcome, ProviderError> {
+        self.step(|state| state.emit(&emitted))
+    }
+
     async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError> {
         Ok(self.step(|state| state.fire_timers(max)))
     }
@@ -374,6 +378,25 @@ impl Provider for MemoryProvider {
         max: usize,
     ) -> Result<ViewPage, ProviderError> {
         Ok(self.look(|state| state.views(instance, after, max)))
+    }
+
+    async fn stream(
+        &self,
+        instance: &InstanceId,
+        stream: &Name,
+        from: u64,
+        max: usize,
+    ) -> Result<StreamPage, ProviderError> {
+        Ok(self.look(|state| state.stream(instance, stream, from, max)))
+    }
+
+    async fn streams(
+        &self,
+        instance: &InstanceId,
+        after: Option<&Name>,
+        max: usize,
+    ) -> Result<StreamList, ProviderError> {
+        Ok(self.look(|state| state.streams(instance, after, max)))
     }
 
     async fn poisoned(

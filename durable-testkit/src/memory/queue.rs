@@ -60,6 +60,8 @@ pub(super) struct Work {
     pub(super) crashes: u32,
     pub(super) heartbeat: Option<Payload>,
     pub(super) last_failure: Option<Failure>,
+    /// How many items the attempt under this token has emitted.
+    pub(super) emitted: Option<(u64, u64)>,
     /// Only of work that a session holds: other cancelled work is removed.
     pub(super) is_cancelled: bool,
 }
@@ -81,6 +83,7 @@ impl WorkQueue {
             crashes: 0,
             heartbeat: None,
             last_failure: None,
+            emitted: None,
             is_cancelled: false,
         };
         self.items.insert(key, work);

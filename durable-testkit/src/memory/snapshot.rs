@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use durable_core::provider::{
     CommitId, InboxSeq, InstanceRecord, Message, SessionId, SessionOptions, SourceEvent,
-    ViewRecord, WorkItem, WorkKey,
+    StreamItem, ViewRecord, WorkItem, WorkKey,
 };
-use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Payload};
+use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
 use super::queue::Work;
 use super::state::{MemoryState, StoredInstance};
@@ -78,6 +78,8 @@ pub struct InstanceSnapshot {
     pub record: InstanceRecord,
     /// Its views, by name.
     pub views: Vec<ViewRecord>,
+    /// The items of its streams that are stored, by name.
+    pub streams: BTreeMap<Name, Vec<StreamItem>>,
     /// Its messages, in order.
     pub inbox: Vec<Message>,
     /// The session that holds it.
@@ -155,9 +157,13 @@ impl MemoryState {
 impl StoredInstance {
     fn snapshot(&self) -> InstanceSnapshot {
         let given = self.holder.as_ref().map(|holder| holder.given_up_to);
+        let streams = self.streams.iter();
         InstanceSnapshot {
             record: self.record.clone(),
             views: self.views.values().cloned().collect(),
+            streams: streams
+                .map(|(name, stream)| (name.clone(), stream.items.iter().cloned().collect()))
+                .collect(),
             inbox: self.inbox.messages().cloned().collect(),
             holder: self.holder.as_ref().map(|holder| holder.lease.session),
             messages_to_give: self.inbox.after(given.unwrap_or(InboxSeq(0))).count(),

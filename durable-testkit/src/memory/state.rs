@@ -18,6 +18,7 @@ use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, Messa
 
 use super::inbox::Inbox;
 use super::queue::WorkQueue;
+use super::streams::StoredStream;
 
 /// The whole store.
 #[derive(Debug, Default)]
@@ -66,6 +67,8 @@ pub(super) struct StoredInstance {
     pub(super) last_commit: Option<(CommitId, Committed)>,
     /// Its views, by name.
     pub(super) views: BTreeMap<Name, ViewRecord>,
+    /// Its streams, by name.
+    pub(super) streams: BTreeMap<Name, StoredStream>,
     /// The messages that began an execution of it.
     pub(super) starts: BTreeMap<MessageId, ExecutionId>,
 }

@@ -100,6 +100,8 @@ pub(super) struct ScriptTurn {
     pub(super) cancel_timer: Option<u8>,
     pub(super) message: Option<(ScriptInstance, ScriptMessage)>,
     pub(super) view: Option<(ScriptView, ScriptViewChange)>,
+    /// How many items it pushes.
+    pub(super) pushes: u8,
     /// How many attributes the instance has after it.
     pub(super) attributes: Option<u8>,
     pub(super) ending: ScriptTurnEnd,
@@ -296,6 +298,9 @@ impl fmt::Display for ScriptTurn {
             ScriptViewChange::Publish => format!("publish {}", view.name()),
             ScriptViewChange::Clear => format!("clear {}", view.name()),
         }));
+        if self.pushes > 0 {
+            parts.push(format!("push {}", self.pushes));
+        }
         parts.extend(self.attributes.map(|count| format!("{count} attributes")));
         if self.claim {
             parts.push("claim".into());

@@ -168,6 +168,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
         (
             option::weighted(0.2, (view(), view_change())),
             option::weighted(0.2, 0..4_u8),
+            prop_oneof![4 => Just(0_u8), 1 => 1..4_u8],
         ),
         ending(),
         rarely(5),
@@ -188,6 +189,7 @@ fn turn() -> impl Strategy<Value = ScriptTurn> {
             message,
             view: says.0,
             attributes: says.1,
+            pushes: says.2,
             ending,
             from_wrong_tail,
             recorded_ahead,

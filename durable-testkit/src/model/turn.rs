@@ -112,6 +112,9 @@ fn for_model(
         Some((view, ScriptViewChange::Publish)) => builder.view(view.name(), format!("{now_ms}")),
         Some((view, ScriptViewChange::Clear)) => builder.view_cleared(view.name()),
     };
+    for number in 0..turn.pushes {
+        builder = builder.push("items", format!("{number}"));
+    }
     if let Some(count) = turn.attributes {
         builder = builder.attributes(attributes(count, now_ms));
     }

@@ -2,7 +2,8 @@
 
 use durable_core::provider::{
     ExecutionRecord, InboxSeq, InstanceFilter, InstanceRecord, Message, OpenActivity, OpenTimer,
-    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, ViewRecord, WorkState,
+    PoisonedWork, Provider, ProviderError, SessionId, SessionOptions, StreamPage, ViewRecord,
+    WorkState,
 };
 use durable_core::{EventId, HistoryEntry, InstanceId};
 
@@ -33,6 +34,7 @@ struct ObservedInstance {
     open: Vec<OpenActivity>,
     timers: Vec<OpenTimer>,
     views: Vec<ViewRecord>,
+    items: StreamPage,
 }
 
 impl VisibleState {
@@ -98,6 +100,11 @@ impl ObservedInstance {
                 WorkState::Queued { ready_at_ms } => *ready_at_ms = 0,
             }
         }
+        let mut items = provider.stream(id, &"items".into(), 0, 1_000).await?;
+        if !clock.is_virtual() {
+            // The clocks of two stores differ.
+            items.items.iter_mut().for_each(|item| item.added_at_ms = 0);
+        }
         Ok(Self {
             record,
             executions,
@@ -106,6 +113,7 @@ impl ObservedInstance {
             open,
             timers: page.timers,
             views: provider.views(id, None, 10_000).await?.views,
+            items,
         })
     }
 }

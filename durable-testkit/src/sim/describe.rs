@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    CancelledWork, ClaimedWork, CommitOutcome, ExecutionRecord, FiredTimers, HeartbeatOutcome,
-    HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter, InstancePage, InstanceRecord, Lease,
-    Message, MessageBody, OpenWorkPage, OutgoingMessage, PoisonedPage, ProviderError, PruneReport,
-    PruneRequest, PurgeReport, PurgeRequest, ReadyInstance, ReadyInstances, Release, SendOutcome,
-    SessionId, SessionOptions, SessionRecord, SettleOutcome, SourceEvent, StartOutcome, TurnCommit,
-    ViewPage, ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult,
-    WorkSettlement,
+    CancelledWork, ClaimedWork, CommitOutcome, EmitOutcome, EmitRequest, ExecutionRecord,
+    FiredTimers, HeartbeatOutcome, HistoryPage, IdReuse, InboxPage, InboxSeq, InstanceFilter,
+    InstancePage, InstanceRecord, Lease, Message, MessageBody, OpenWorkPage, OutgoingMessage,
+    PoisonedPage, ProviderError, PruneReport, PruneRequest, PurgeReport, PurgeRequest,
+    ReadyInstance, ReadyInstances, Release, SendOutcome, SessionId, SessionOptions, SessionRecord,
+    SettleOutcome, SourceEvent, StartOutcome, StreamList, StreamPage, TurnCommit, ViewPage,
+    ViewRecord, WakeSeq, WakeTopic, WorkBatch, WorkKey, WorkLease, WorkResult, WorkSettlement,
 };
 use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Name, Payload};
 
@@ -45,6 +45,11 @@ describe! {
     EventId: |event_id| format!("event {event_id}");
     InboxSeq: |seq| format!("message {}", seq.0);
     WakeSeq: |seq| format!("change {}", seq.0);
+    EmitRequest: |emitted| format!(
+        "{} items of {} from {}", emitted.items.len(), emitted.lease.key.describe(),
+        emitted.first_number
+    );
+    u64: |offset| format!("from {offset}");
     Name: |name| format!("`{name}`");
     WakeTopic: |topic| format!("{topic:?}");
     Arc<TurnCommit>: |turn| turn_text(turn);
@@ -83,6 +88,9 @@ describe! {
     OpenWorkPage: |page| format!(
         "{} activities, {} timers", page.activities.len(), page.timers.len()
     );
+    EmitOutcome: |outcome| format!("{outcome:?}");
+    StreamPage: |page| format!("{} items", page.items.len());
+    StreamList: |list| format!("{} streams", list.streams.len());
     ViewRecord: |view| format!("`{}` of {}", view.name, view.source);
     ViewPage: |page| format!("{} views", page.views.len());
     PoisonedPage: |page| format!("{} items", page.work.len());

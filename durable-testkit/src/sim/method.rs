@@ -36,6 +36,7 @@ impl Method {
             | Self::release
             | Self::settle_work
             | Self::heartbeat_work
+            | Self::emit
             | Self::fire_timers
             | Self::start
             | Self::send => true,
@@ -51,6 +52,8 @@ impl Method {
             | Self::open_work
             | Self::view
             | Self::views
+            | Self::stream
+            | Self::streams
             | Self::poisoned
             | Self::wait => false,
         }

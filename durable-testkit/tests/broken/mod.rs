@@ -7,6 +7,7 @@ pub(crate) mod inbox;
 pub(crate) mod lifecycle;
 pub(crate) mod open_work;
 pub(crate) mod reading;
+pub(crate) mod streams;
 pub(crate) mod time;
 pub(crate) mod timers;
 pub(crate) mod views;

@@ -102,6 +102,22 @@ fault! {
 }
 
 fault! {
+    /// Wakes no waiter when a stream has new items.
+    PushesInSilence {}
+    async fn wait(
+        &self,
+        session: Option<SessionId>,
+        topic: &WakeTopic,
+        seen: WakeSeq,
+    ) -> Result<WakeSeq, ProviderError> {
+        if matches!(topic, WakeTopic::Streams(_)) {
+            future::pending::<()>().await;
+        }
+        self.store.wait(session, topic, seen).await
+    }
+}
+
+fault! {
     /// Wakes no waiter when a view changed.
     PublishesInSilence {}
     async fn wait(

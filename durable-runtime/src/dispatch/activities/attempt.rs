@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::retry;
 use crate::activity::{ActivityContext, Attempt};
 use crate::dispatch::release_backoff::BackoffKey;
+use crate::emitter::Emitter;
 use crate::execution::panic_message;
 use crate::node::Node;
 use crate::payload;
@@ -48,6 +49,7 @@ pub(super) async fn attempt(
     }
     let work = BackoffKey::Work(claimed.lease.key.clone());
     node.release_backoff.forget(&work);
+    let emitter = Arc::new(Emitter::default());
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
         lease: claimed.lease.clone(),
@@ -57,6 +59,7 @@ pub(super) async fn attempt(
         cancellation: cancellation.clone(),
         provider: Arc::clone(&node.provider),
         limits: node.options.limits,
+        emitter: Arc::clone(&emitter),
     });
     let work = CatchPanic {
         code: Some(code(context, input)),
@@ -76,6 +79,14 @@ pub(super) async fn attempt(
             cancellation.cancel();
             Err(failure)
         }
+    };
+    // What was emitted is there before the result is. Few activities emit.
+    let result = match emitter.close() {
+        Some(stored) => match Box::pin(stored).await {
+            Ok(()) => result,
+            Err(failure) => result.and(Err(failure)),
+        },
+        None => result,
     };
     let result = result.map_err(|failure| payload::fitting(&node.options.limits, failure));
     retry::judge(claimed, result, node.now_ms())

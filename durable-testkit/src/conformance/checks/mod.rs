@@ -17,6 +17,7 @@ mod paging;
 mod pruning;
 mod sessions;
 mod starting;
+mod streams;
 mod time;
 mod timers;
 mod validity;
@@ -58,5 +59,6 @@ pub(super) const ALL: &[&[Check]] = &[
     pruning::CHECKS,
     attributes::CHECKS,
     views::CHECKS,
+    streams::CHECKS,
     limits::CHECKS,
 ];

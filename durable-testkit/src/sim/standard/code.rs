@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use durable_core::PromiseToken;
 use durable_runtime::{
-    Activity, ActivityContext, EventName, Failure, FailureKind, Orchestration,
+    Activity, ActivityContext, EventName, EventStream, Failure, FailureKind, Orchestration,
     OrchestrationContext, Registry, RegistryError, RetryPolicy, View,
 };
 use futures::future::{Either, join_all, select};
@@ -17,6 +17,7 @@ use crate::sim::workload::Effects;
 
 pub(super) const WORK: Activity<Task, u64> = Activity::new("work");
 pub(super) const ITEM: EventName<u64> = EventName::new("item");
+const SUMS: EventStream<u64> = EventStream::new("sums");
 const SUM: View<u64> = View::new("sum");
 pub(super) const CONFIRM: EventName<bool> = EventName::new("confirm");
 pub(super) const FAN_OUT: Orchestration<Vec<Task>, u64> = Orchestration::new("fan-out");
@@ -157,6 +158,7 @@ async fn looper(ctx: OrchestrationContext, state: (u64, u64)) -> Result<u64, Fai
         }
         sum += ctx.external_event(ITEM).await?;
         ctx.publish(SUM, &sum)?;
+        ctx.stream(SUMS).push(&sum)?;
         left -= 1;
     }
     ctx.continue_as_new(&(left, sum)).await

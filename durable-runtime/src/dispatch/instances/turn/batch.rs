@@ -5,7 +5,7 @@
 
 use durable_core::provider::{
     InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution, OutgoingMessage, SourceEvent,
-    StatusKind, TurnCommit, ViewUpdate,
+    StatusKind, StreamPush, TurnCommit, ViewUpdate,
 };
 use durable_core::{
     AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -31,6 +31,7 @@ pub(crate) struct Batch {
     new_timers: Created<SourceEvent>,
     cancelled_timers: Vec<SourceEvent>,
     pub(super) new_messages: Vec<OutgoingMessage>,
+    pushes: Vec<StreamPush>,
     pub(crate) update: InstanceUpdate,
 }
 
@@ -62,6 +63,7 @@ impl Batch {
             new_timers: Created::none(),
             cancelled_timers: Vec::new(),
             new_messages: Vec::new(),
+            pushes: Vec::new(),
             update: InstanceUpdate::default(),
         }
     }
@@ -79,6 +81,7 @@ impl Batch {
             && self.consumed.is_empty()
             && self.results.is_empty()
             && self.new_messages.is_empty()
+            && self.pushes.is_empty()
             && self.update == InstanceUpdate::default()
     }
 
@@ -116,6 +119,7 @@ impl Batch {
         turn.new_timers = self.new_timers.into_vec(|timer| timer);
         turn.cancelled_timers = self.cancelled_timers;
         turn.new_messages = self.new_messages;
+        turn.pushes = self.pushes;
         turn.update = self.update;
         (turn, self.results)
     }
@@ -145,6 +149,7 @@ impl Batch {
     pub(crate) fn absorb(&mut self, live: &mut LiveExecution) {
         let execution_id = live.execution.execution_id();
         let appended = live.execution.take_appended();
+        self.pushes.append(&mut live.execution.take_pushed());
         for appended in &appended {
             self.follow(live, appended);
         }
