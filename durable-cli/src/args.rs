@@ -11,7 +11,7 @@ use durable_core::PromiseToken;
 use durable_core::provider::{IdReuse, StatusKind};
 
 use crate::filter::FilterArgs;
-use crate::json::JsonArg;
+use crate::json::{EventArg, JsonArg};
 use crate::store::Location;
 use crate::time::parse_span;
 
@@ -202,9 +202,18 @@ pub(crate) struct Start {
     /// The version; the newest that the node knows unless given
     #[arg(long, value_name = "VERSION")]
     pub(crate) at: Option<String>,
-    /// What to do when the id is taken
-    #[arg(long, value_name = "POLICY", default_value = "refuse")]
-    pub(crate) reuse: Reuse,
+    /// What to do when the id is taken [default: refuse, or use-running with an event]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) reuse: Option<Reuse>,
+    /// Start it with this event, or give the event to the instance that runs; may be repeated
+    #[arg(long, value_name = "NAME=JSON")]
+    pub(crate) with_event: Vec<EventArg>,
+    /// Begin so much later, such as `90s`, `5m`, `2h` or `1d`
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) after: Option<Duration>,
+    /// End it if it has not ended after so much time
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    pub(crate) deadline: Option<Duration>,
     /// Create the store if it does not exist
     #[arg(long)]
     pub(crate) create: bool,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::str::FromStr;
 
+use durable_core::Name;
 use serde_json::Value;
 
 /// A JSON argument: the text itself, `@file`, or `-` for standard input.
@@ -39,6 +40,28 @@ impl fmt::Display for InvalidJson {
 }
 
 impl std::error::Error for InvalidJson {}
+
+/// An event on the command line: `name=json`.
+#[derive(Debug, Clone)]
+pub(crate) struct EventArg {
+    pub(crate) name: Name,
+    pub(crate) data: Value,
+}
+
+impl FromStr for EventArg {
+    type Err = String;
+
+    fn from_str(argument: &str) -> Result<Self, String> {
+        let (name, data) = argument
+            .split_once('=')
+            .ok_or("an event is written NAME=JSON")?;
+        let JsonArg(data) = data
+            .parse()
+            .map_err(|error: InvalidJson| error.to_string())?;
+        let name = Name::from(name);
+        Ok(Self { name, data })
+    }
+}
 
 impl FromStr for JsonArg {
     type Err = InvalidJson;

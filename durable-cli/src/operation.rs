@@ -168,6 +168,12 @@ impl<'a> Walk<'a> {
             Event::SubOrchestrationScheduled { name, instance, .. } => {
                 (Some(name.clone()), None, Some(instance.to_string()))
             }
+            Event::ExternalEventSent {
+                name,
+                target,
+                awaits_receipt: true,
+                ..
+            } => (Some(name.clone()), None, Some(target.to_string())),
             Event::PromiseCreated { name, number, .. } => {
                 let token = PromiseToken::new(
                     self.history.instance.clone(),
@@ -196,7 +202,7 @@ impl<'a> Walk<'a> {
             if operation.is_open()
                 && matches!(
                     operation.command.kind,
-                    CommandKind::External | CommandKind::Promise
+                    CommandKind::External | CommandKind::Promise | CommandKind::Message
                 )
             {
                 operation.is_certain = false;
@@ -254,7 +260,10 @@ fn outcome(event: &Event) -> OperationOutcome {
     match event {
         Event::ActivityFailed { failure, .. }
         | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. } => OperationOutcome::Failed(failure.kind.clone()),
+        | Event::PromiseRejected { failure, .. }
+        | Event::ExternalEventUndeliverable { failure, .. } => {
+            OperationOutcome::Failed(failure.kind.clone())
+        }
         Event::ActivityCancelRequested { .. }
         | Event::TimerCancelled { .. }
         | Event::SubOrchestrationCancelRequested { .. } => OperationOutcome::GivenUp,

@@ -4,8 +4,10 @@
 //! [`Ending`] is how the code returns. The cursor turns each of them into an
 //! output event and gives it its position; nothing here knows about positions.
 
+use alloc::boxed::Box;
+
 use crate::attribute::AttributeValue;
-use crate::event::Event;
+use crate::event::{DetachedOptions, Event};
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId, PromiseToken};
 use crate::options::ActivityOptions;
@@ -57,6 +59,15 @@ pub enum Command {
         /// What to start it with.
         input: Payload,
     },
+    /// Send an event to another instance and wait until it is delivered.
+    SendEvent {
+        /// The instance.
+        target: InstanceId,
+        /// The name of the event.
+        name: Name,
+        /// What it carries.
+        data: Payload,
+    },
     /// Run a side effect once and record what it returned. Runs that are first
     /// polled in one poll are concurrent: they are executed in the order of their
     /// names, one at a time.
@@ -85,6 +96,8 @@ pub enum OneWayCommand {
         instance: Option<InstanceId>,
         /// What to start it with.
         input: Payload,
+        /// How to start it; `None` is plainly.
+        options: Option<Box<DetachedOptions>>,
     },
     /// Set a state key.
     SetState {
@@ -117,7 +130,7 @@ pub enum OneWayCommand {
         /// The attribute.
         name: Name,
     },
-    /// Send an event to another instance.
+    /// Send an event to another instance, without a receipt.
     SendEvent {
         /// The instance.
         target: InstanceId,
@@ -218,6 +231,13 @@ impl Command {
                 input,
                 execution_id,
             },
+            Self::SendEvent { target, name, data } => Event::ExternalEventSent {
+                event_id,
+                target,
+                name,
+                data,
+                awaits_receipt: true,
+            },
             Self::Patch { patch_id } => Event::PatchMarked { event_id, patch_id },
             Self::Run { .. } | Self::TryExternal { .. } => return None,
         })
@@ -249,12 +269,14 @@ impl OneWayCommand {
                 version,
                 instance,
                 input,
+                options,
             } => Event::OrchestrationChained {
                 event_id,
                 name,
                 version,
                 instance: instance.unwrap_or_else(to_be_derived),
                 input,
+                options,
             },
             Self::SetState { key, value } => Event::StateSet {
                 event_id,
@@ -275,6 +297,7 @@ impl OneWayCommand {
                 target,
                 name,
                 data,
+                awaits_receipt: false,
             },
             Self::ResolvePromise { target, resolution } => Event::PromiseResolutionSent {
                 event_id,

@@ -146,6 +146,10 @@ pub enum FailureKind {
     PayloadCodec,
     /// The store did not do what an activity asked of it.
     Storage,
+    /// There is no instance with that id.
+    UnknownInstance,
+    /// The instance has ended.
+    InstanceEnded,
 }
 
 impl FailureKind {
@@ -180,6 +184,8 @@ impl fmt::Display for FailureKind {
             Self::Suspended => "suspended",
             Self::PayloadCodec => "payload codec",
             Self::Storage => "storage",
+            Self::UnknownInstance => "unknown instance",
+            Self::InstanceEnded => "instance ended",
         })
     }
 }

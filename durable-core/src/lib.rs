@@ -84,7 +84,8 @@ pub use cursor::{
     LeftOpen, OpKey, OpPoll, Outcome,
 };
 pub use event::{
-    Carried, Effect, Event, EventClass, EventKind, InstanceStart, Parent, UnreadEvent,
+    Carried, DetachedOptions, Effect, Event, EventClass, EventKind, InstanceStart, Parent,
+    UnreadEvent,
 };
 pub use failure::{Failure, FailureKind};
 pub use history::{History, HistoryEntry};

@@ -140,6 +140,9 @@ impl VisitPayloads for HistoryEntry {
 impl VisitPayloads for StartInstance {
     fn visit<'a>(&'a mut self, payloads: &mut Vec<PayloadMut<'a>>) {
         self.input.visit(payloads);
+        for event in &mut self.events {
+            event.data.visit(payloads);
+        }
     }
 }
 
@@ -155,7 +158,9 @@ impl VisitPayloads for Message {
             MessageBody::ExternalRaised { data, .. } => data.visit(payloads),
             MessageBody::Cancel { reason } => reason.visit(payloads),
             MessageBody::Terminate { failure } => failure.visit(payloads),
-            MessageBody::TimerFired { .. } => {}
+            MessageBody::TimerFired { .. }
+            | MessageBody::Receipt { .. }
+            | MessageBody::DeadlinePassed { .. } => {}
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum Difference {
     Number,
     /// The receiver of the message differs.
     Target,
+    /// One of the two waits for the receipt of the message.
+    Receipt,
     /// The cancelled operation differs.
     Source,
     /// The patch differs.
@@ -70,6 +72,7 @@ impl fmt::Display for Difference {
             Self::Key => "the key differs",
             Self::Number => "the promise number differs",
             Self::Target => "the receiver differs",
+            Self::Receipt => "one of the two waits for a receipt",
             Self::Source => "the cancelled operation differs",
             Self::Patch => "the patch differs",
             Self::Ending => "the returned value differs",
@@ -90,7 +93,9 @@ impl Violation {
             (Difference::Kind | Difference::CommandWhereInput, None) if returned => {
                 ViolationHint::Removed
             }
-            (Difference::Kind | Difference::CommandWhereInput, None) => ViolationHint::Added,
+            (Difference::Kind | Difference::CommandWhereInput | Difference::Receipt, None) => {
+                ViolationHint::Added
+            }
             (Difference::Name | Difference::Key | Difference::Target | Difference::Patch, None) => {
                 ViolationHint::AddedOrRenamed
             }

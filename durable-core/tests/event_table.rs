@@ -128,6 +128,10 @@ fn a_line_says_the_name_before_everything_else() {
             "ExternalEventSent `reserve` to `warehouse/Łódź`",
         ),
         (
+            "ExternalEventSent receipt",
+            "ExternalEventSent `reserve` to `warehouse/Łódź` with a receipt",
+        ),
+        (
             "SubOrchestrationScheduled version",
             "SubOrchestrationScheduled `ship` 1.2.0 as `順番 7`",
         ),

@@ -209,10 +209,8 @@ fn a_turn_is_measured_in_all_its_parts() {
     let queue = check(|turn| turn.events = vec![scheduled(NAME, PAYLOAD, LONG_NAME)]);
     assert_eq!(queue, long_name("queue"));
     let message = check(|turn| {
-        turn.new_messages = vec![OutgoingMessage {
-            target: LONG_NAME.into(),
-            message: raised(NAME, NAME, PAYLOAD),
-        }];
+        let message = raised(NAME, NAME, PAYLOAD);
+        turn.new_messages = vec![OutgoingMessage::new(LONG_NAME.into(), message)];
     });
     assert_eq!(message, long_name("instance"));
 }

@@ -10,7 +10,7 @@ use crate::codec::{message_bytes, status_bytes, status_kind};
 use crate::error::unexpected;
 use crate::script::{self, Call};
 use crate::store::Store;
-use crate::turn::{push_message, push_start};
+use crate::turn::{push_message, push_messages_of, push_start};
 
 impl Store {
     pub(crate) async fn start(
@@ -35,6 +35,7 @@ impl Store {
             .push(message.message_id.as_str())
             .push(message_bytes(message)?);
         push_start(&mut call.args, start)?;
+        push_messages_of(&mut call.args, id, start)?;
         let before = self.wakeups.seen();
         let (status, mut reply) = self.call(&call).await?;
         let execution_id = ExecutionId::new(reply.number()?);
@@ -60,16 +61,14 @@ impl Store {
         &self,
         outgoing: &OutgoingMessage,
     ) -> Result<SendOutcome, ProviderError> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         self.options.limits.check_message(target, message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return Err(ProviderError::Invalid {
-                reason: format!("a start for `{target}` is sent as a message"),
-            });
-        }
         let mut call = Call::new(&script::SEND, self.partition(target));
         call.instance(target);
-        push_message(&mut call.args, message)?;
+        push_message(&mut call.args, outgoing, None)?;
         self.call_for_outcome(&call).await
     }
 

@@ -110,6 +110,7 @@ mod provider;
 mod prune;
 mod purge;
 mod query;
+mod receipt;
 mod record;
 mod relay;
 mod reply;

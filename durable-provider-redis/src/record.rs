@@ -7,8 +7,8 @@ use redis::Value;
 use crate::codec::{failure_of, status_kind, status_of};
 
 /// The fields of a record, in the order in which [`Record::read`] takes them.
-pub(crate) const FIELDS: [&str; 15] = [
-    "ex", "le", "sk", "st", "nm", "vr", "bl", "cu", "pi", "pe", "pv", "ca", "ua", "fx", "at",
+pub(crate) const FIELDS: [&str; 16] = [
+    "ex", "le", "sk", "st", "nm", "vr", "bl", "cu", "pi", "pe", "pv", "ca", "ua", "fx", "at", "ba",
 ];
 
 /// A record, and the first execution whose history is stored.
@@ -66,6 +66,11 @@ impl Fields<'_> {
         instance.parent = self.parent()?;
         instance.last_event_id = EventId::new(self.number("le")?);
         instance.updated_at_ms = self.number("ua")?;
+        if instance.last_event_id == EventId::UNASSIGNED {
+            let begins_at = self.text("ba")?.map(|at_ms| at_ms.parse());
+            let begins_at = begins_at.transpose();
+            instance.begins_at_ms = begins_at.map_err(|_| damaged(self.id, "ba"))?;
+        }
         Ok(Record {
             instance,
             first_execution: self.number("fx")?,

@@ -8,13 +8,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use durable_core::provider::{Message, ProviderError};
+use durable_core::InstanceId;
+use durable_core::provider::{IdReuse, OutgoingMessage, ProviderError};
 use futures::future::join_all;
 use redis::Cmd;
 
 use crate::codec::message_of;
 use crate::error::{self, Effect, unexpected};
 use crate::keys::Partition;
+use crate::receipt::{self, RequestedReceipt};
 use crate::script::{self, Call};
 use crate::store::Store;
 use crate::turn::{declare_targets, push_message};
@@ -26,8 +28,15 @@ const TOGETHER: usize = 100;
 struct OutboxEntry {
     stream_id: String,
     number: u64,
-    target: String,
-    message: Message,
+    message: OutgoingMessage,
+    /// The sender, if it wants a receipt.
+    sender: Option<InstanceId>,
+}
+
+impl OutboxEntry {
+    fn receipt(&self) -> Option<RequestedReceipt<'_>> {
+        RequestedReceipt::of(self.sender.as_ref()?, &self.message)
+    }
 }
 
 type StoredEntry = (String, BTreeMap<String, Vec<u8>>);
@@ -78,11 +87,13 @@ impl Store {
         let partition = partition.ok_or_else(|| unexpected("a partition that is not there"))?;
         let mut call = Call::new(&script::DELIVER, partition);
         call.args.count(source.number);
-        declare_targets(&mut call, entries.iter().map(|entry| entry.target.as_str()));
+        let targets = entries.iter().map(|entry| entry.message.target.as_str());
+        declare_targets(&mut call, targets);
         call.args.count(entries.len());
         for entry in entries {
-            call.args.number(entry.number).push(&entry.target);
-            push_message(&mut call.args, &entry.message)?;
+            let target = entry.message.target.as_str();
+            call.args.number(entry.number).push(target);
+            push_message(&mut call.args, &entry.message, entry.receipt())?;
         }
         self.call(&call).await?;
         let mut remove: Cmd = redis::cmd("XDEL");
@@ -110,11 +121,25 @@ fn read_entry(
     let target = text("t")?;
     let bytes = fields.get("m").map(Vec::as_slice).unwrap_or_default();
     let message = message_of(format_args!("a message to `{target}`"), bytes)?;
+    let mut message = OutgoingMessage::new(target.into(), message);
+    let mut sender = None;
+    if fields.contains_key("r") {
+        let receipt = receipt::from_text(&text("r")?);
+        let (wants_it, request) = receipt.ok_or_else(|| unexpected("a receipt"))?;
+        message = message.receipt(request);
+        sender = Some(wants_it);
+    }
+    message.reuse = match fields.get("u").map(Vec::as_slice) {
+        None => IdReuse::Refuse,
+        Some(b"u") => IdReuse::UseRunning,
+        Some(b"w") => IdReuse::RestartEnded,
+        Some(_) => return Err(unexpected("a policy for taken ids")),
+    };
     let entry = OutboxEntry {
         stream_id,
         number,
-        target,
         message,
+        sender,
     };
     Ok((partition, entry))
 }

@@ -1,7 +1,6 @@
 //! Timers: a look says which are due; then those are fired whose keys can be declared.
 
-use durable_core::MessageId;
-use durable_core::provider::{FiredTimers, Message, MessageBody, ProviderError, WorkKey};
+use durable_core::provider::{FiredTimers, Message, ProviderError, WorkKey};
 use futures::future::join_all;
 
 use crate::codec::message_bytes;
@@ -57,7 +56,8 @@ impl Store {
                     .push(&due.member)
                     .push(due.key.instance.as_str())
                     .push(message.message_id.as_str())
-                    .push(message_bytes(&message)?);
+                    .push(message_bytes(&message)?)
+                    .flag(message.body.is_hard_stop());
             }
             let (_, reply) = self.call(&call).await?;
             Ok::<_, ProviderError>((partition.number, reply))
@@ -88,13 +88,6 @@ impl DueTimer {
     }
 
     fn message(&self) -> Message {
-        let (execution_id, source_event_id) = (self.key.execution_id, self.key.event_id);
-        let body = MessageBody::TimerFired {
-            execution_id,
-            source_event_id,
-            fire_at_ms: self.fire_at_ms,
-        };
-        let id = format!("timer/{execution_id}/{source_event_id}");
-        Message::new(MessageId::from(id), body)
+        Message::timer_fired(self.key.source(), self.fire_at_ms)
     }
 }

@@ -2,15 +2,16 @@
 //! the server knows.
 
 use durable_core::provider::{
-    CustomStatusUpdate, Message, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
+    CustomStatusUpdate, IdReuse, MessageBody, NewWork, OutgoingMessage, ProviderError, SourceEvent,
     StartInstance, TurnCommit,
 };
-use durable_core::{Attributes, Event, HistoryEntry, Name, Version};
+use durable_core::{Attributes, Event, HistoryEntry, InstanceId, Name, Version};
 
 use crate::attribute;
 use crate::codec::{entry_bytes, failure_bytes, message_bytes, status_bytes, status_number};
 use crate::group::PreparedTurn;
 use crate::keys::{Partition, source_text};
+use crate::receipt::RequestedReceipt;
 use crate::script::{self, Args, Call};
 use crate::store::Store;
 
@@ -147,8 +148,9 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
     declare_targets(call, targets);
     call.args.count(local.len());
     for outgoing in local {
+        let receipt = RequestedReceipt::of(&turn.lease.instance, outgoing);
         call.args.push(outgoing.target.as_str());
-        push_message(&mut call.args, &outgoing.message)?;
+        push_message(&mut call.args, outgoing, receipt)?;
     }
     call.args.count(remote.len());
     for outgoing in remote {
@@ -158,6 +160,9 @@ fn messages(store: &Store, call: &mut Call<'_>, turn: &TurnCommit) -> Result<(),
             .push(outgoing.target.as_str())
             .push(outgoing.message.message_id.as_str())
             .push(message_bytes(&outgoing.message)?);
+        let receipt = RequestedReceipt::of(&turn.lease.instance, outgoing);
+        call.args.optional(receipt.map(RequestedReceipt::to_text));
+        call.args.optional(reuse_text(outgoing.reuse));
     }
     Ok(())
 }
@@ -173,23 +178,54 @@ pub(crate) fn declare_targets<'t>(call: &mut Call<'_>, targets: impl IntoIterato
     }
 }
 
-/// A message's id and bytes, its sort, and what it starts if it is a start.
-pub(crate) fn push_message(args: &mut Args, message: &Message) -> Result<(), ProviderError> {
+/// A message's id and bytes, its sort, what it starts if it is a start, and its receipt if its
+/// sender wants one.
+pub(crate) fn push_message(
+    args: &mut Args,
+    outgoing: &OutgoingMessage,
+    receipt: Option<RequestedReceipt<'_>>,
+) -> Result<(), ProviderError> {
+    let message = &outgoing.message;
     args.push(message.message_id.as_str())
         .push(message_bytes(message)?);
-    match &message.body {
-        MessageBody::Start(start) => {
-            args.push("s");
-            push_start(args, start)?;
-        }
-        MessageBody::Terminate { .. } => {
-            args.push("t");
-        }
-        _ => {
-            args.push("-");
-        }
+    let (sort, start) = match &message.body {
+        MessageBody::Start(start) => (reuse_text(outgoing.reuse).unwrap_or("s"), Some(start)),
+        MessageBody::Receipt { .. } => ("a", None),
+        body if body.is_hard_stop() => ("t", None),
+        body if body.ends_delay() => ("c", None),
+        _ => ("-", None),
+    };
+    match receipt {
+        Some(_) => args.push(format!("{sort}r")),
+        None => args.push(sort),
+    };
+    if let Some(start) = start {
+        push_start(args, start)?;
+        push_messages_of(args, &outgoing.target, start)?;
+    }
+    receipt.map_or(Ok(()), |receipt| receipt.push(args))
+}
+
+/// What an instance that runs gets of a start, after its number.
+pub(crate) fn push_messages_of(
+    args: &mut Args,
+    target: &InstanceId,
+    start: &StartInstance,
+) -> Result<(), ProviderError> {
+    args.count(start.events.len());
+    for message in start.messages() {
+        push_message(args, &OutgoingMessage::new(target.clone(), message), None)?;
     }
     Ok(())
+}
+
+/// What a taken id means to a start of a turn, as scripts and outboxes have it; `None` refuses.
+pub(crate) const fn reuse_text(reuse: IdReuse) -> Option<&'static str> {
+    match reuse {
+        IdReuse::Refuse => None,
+        IdReuse::UseRunning => Some("u"),
+        IdReuse::RestartEnded => Some("w"),
+    }
 }
 
 pub(crate) fn push_start(args: &mut Args, start: &StartInstance) -> Result<(), ProviderError> {
@@ -202,6 +238,8 @@ pub(crate) fn push_start(args: &mut Args, start: &StartInstance) -> Result<(), P
     }
     args.push(start.attributes.to_json()?);
     push_members(args, &start.attributes);
+    args.optional(start.begins_at_ms.map(|at_ms| at_ms.to_string()));
+    args.optional(start.deadline_ms.map(|at_ms| at_ms.to_string()));
     Ok(())
 }
 

@@ -259,7 +259,7 @@ impl Provider for SqliteProvider {
         let id = instance.clone();
         let step = self
             .backend
-            .write(move |store| store.start(&id, start.request(), reuse));
+            .write(move |store| store.start(&id, &start, reuse));
         step.await
     }
 

@@ -427,6 +427,9 @@ fn plain_record(
     record.parent = parent;
     record.last_event_id = EventId::new(uint(row.get(11)?));
     record.updated_at_ms = uint(row.get(13)?);
+    let begins_at_ms: Option<i64> = row.get(15)?;
+    let has_begun = record.last_event_id != EventId::UNASSIGNED;
+    record.begins_at_ms = begins_at_ms.filter(|_| !has_begun).map(uint);
     Ok(record)
 }
 

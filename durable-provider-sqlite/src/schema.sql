@@ -83,7 +83,9 @@ CREATE TABLE record (
     parent_event_id INTEGER,
     created_at_ms INTEGER NOT NULL,
     start_message_id TEXT NOT NULL,
-    start_execution_id INTEGER NOT NULL
+    start_execution_id INTEGER NOT NULL,
+    -- When the start is to begin, if it is delayed.
+    begins_at_ms INTEGER
 ) STRICT;
 
 CREATE UNIQUE INDEX record_id ON record (id);

@@ -64,7 +64,25 @@ pub(crate) struct PreparedMessage {
     pub(crate) target: InstanceId,
     pub(crate) message_id: MessageId,
     bytes: Vec<u8>,
-    is_terminate: bool,
+    hurry: Hurry,
+}
+
+/// What a message does to an instance that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hurry {
+    /// It ends the instance without its code.
+    pub(crate) is_hard_stop: bool,
+    /// An instance that has not begun hears of it at once.
+    pub(crate) ends_delay: bool,
+}
+
+impl Hurry {
+    const fn of(body: &MessageBody) -> Self {
+        Self {
+            is_hard_stop: body.is_hard_stop(),
+            ends_delay: body.ends_delay(),
+        }
+    }
 }
 
 /// A message on its way into an inbox.
@@ -72,8 +90,7 @@ pub(crate) struct PreparedMessage {
 pub(crate) struct OutgoingBytes<'a> {
     pub(crate) message_id: &'a MessageId,
     pub(crate) bytes: &'a [u8],
-    /// It ends the instance without its code.
-    pub(crate) is_terminate: bool,
+    pub(crate) hurry: Hurry,
 }
 
 impl<'a> OutgoingBytes<'a> {
@@ -81,22 +98,26 @@ impl<'a> OutgoingBytes<'a> {
         Self {
             message_id: &message.message_id,
             bytes,
-            is_terminate: matches!(message.body, MessageBody::Terminate { .. }),
+            hurry: Hurry::of(&message.body),
         }
     }
 }
 
 impl PreparedMessage {
     pub(crate) fn new(outgoing: OutgoingMessage, limits: &Limits) -> Prepared<Self> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         limits.check_message(&target, &message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return invalid(format!("a start for `{target}` is sent as a message"));
-        }
+        Self::of(target, message)
+    }
+
+    fn of(target: InstanceId, message: Message) -> Prepared<Self> {
         Ok(Self {
             target,
             bytes: message_bytes(&message)?,
-            is_terminate: matches!(message.body, MessageBody::Terminate { .. }),
+            hurry: Hurry::of(&message.body),
             message_id: message.message_id,
         })
     }
@@ -105,7 +126,7 @@ impl PreparedMessage {
         OutgoingBytes {
             message_id: &self.message_id,
             bytes: &self.bytes,
-            is_terminate: self.is_terminate,
+            hurry: self.hurry,
         }
     }
 }
@@ -116,6 +137,8 @@ pub(crate) struct PreparedStart {
     message_id: MessageId,
     start: StartInstance,
     bytes: Vec<u8>,
+    /// What an instance gets that runs.
+    pub(crate) messages: Vec<PreparedMessage>,
 }
 
 impl PreparedStart {
@@ -125,10 +148,13 @@ impl PreparedStart {
         let MessageBody::Start(start) = message.body else {
             return invalid(format!("the message that starts `{id}` is no start"));
         };
+        let prepare = |message| PreparedMessage::of(id.clone(), message);
+        let messages = start.messages().map(prepare).collect::<Prepared<_>>()?;
         Ok(Self {
             message_id: message.message_id,
             start,
             bytes,
+            messages,
         })
     }
 

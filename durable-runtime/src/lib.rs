@@ -118,8 +118,8 @@ pub use client::{
 };
 pub use combine::{join_all, select_all};
 pub use context::{
-    ActivityCall, Branch, ExternalEvent, ExternalEvents, OrchestrationContext, Patched, Promise,
-    Run, Sleep, SubOrchestration, TryExternalEvent,
+    ActivityCall, Branch, Detached, ExternalEvent, ExternalEvents, OrchestrationContext, Patched,
+    Promise, Run, SendEvent, Sleep, SubOrchestration, TryExternalEvent,
 };
 /// The storage contract: what a provider promises, and every type that it names.
 pub use durable_core::provider;

@@ -101,3 +101,9 @@ fn too_large(subject: &PayloadSubject, error: &LimitError) -> Failure {
     let message = format!("{} `{shown}{more}`: {error}", subject.what);
     Failure::new(FailureKind::LimitExceeded, message)
 }
+
+/// In whole milliseconds, rounded up: nothing that is timed is shorter than it says.
+pub(crate) fn rounded_up_ms(duration: std::time::Duration) -> u64 {
+    let ms = duration.as_nanos().div_ceil(1_000_000);
+    u64::try_from(ms).unwrap_or(u64::MAX)
+}

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use durable_core::provider::{
-    Claim, CommitId, CustomStatusUpdate, InboxMessage, InstanceStatus, Message, NewWork,
-    NextExecution, OutgoingMessage, ReadyInstance, SourceEvent, TurnCommit, WorkKey,
+    Claim, CommitId, CustomStatusUpdate, IdReuse, InboxMessage, InstanceStatus, Message, NewWork,
+    NextExecution, OutgoingMessage, ReadyInstance, ReceiptRequest, ReceiptWhen, SourceEvent,
+    TurnCommit, WorkKey,
 };
 use durable_core::{
     ActivityOptions, Attributes, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -168,11 +169,45 @@ impl TurnBuilder {
 
     /// Sends a message.
     pub fn message(mut self, target: impl Into<InstanceId>, message: Message) -> Self {
-        self.turn.new_messages.push(OutgoingMessage {
-            target: target.into(),
-            message,
-        });
+        let outgoing = OutgoingMessage::new(target.into(), message);
+        self.turn.new_messages.push(outgoing);
         self
+    }
+
+    /// Starts an instance; the policy says what a taken id means.
+    pub fn starting(
+        mut self,
+        target: impl Into<InstanceId>,
+        start: Message,
+        reuse: IdReuse,
+    ) -> Self {
+        let outgoing = OutgoingMessage::new(target.into(), start).reuse(reuse);
+        self.turn.new_messages.push(outgoing);
+        self
+    }
+
+    /// Sends a message and asks for its receipt.
+    pub fn message_with_receipt(
+        mut self,
+        target: impl Into<InstanceId>,
+        message: Message,
+        when: ReceiptWhen,
+    ) -> Self {
+        let target = target.into();
+        let source = SourceEvent::new(self.turn.execution_id, self.next_event_id());
+        let receipt = match when {
+            ReceiptWhen::Always => ReceiptRequest::always(source),
+            ReceiptWhen::Undeliverable => ReceiptRequest::if_undeliverable(source),
+        };
+        let outgoing = OutgoingMessage::new(target.clone(), message).receipt(receipt);
+        self.turn.new_messages.push(outgoing);
+        self.event(|event_id| Event::ExternalEventSent {
+            event_id,
+            target,
+            name: "news".into(),
+            data: "{}".into(),
+            awaits_receipt: true,
+        })
     }
 
     /// Sets the custom status.

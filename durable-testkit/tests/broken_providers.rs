@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broken::{
-    code, commit, handing_out, inbox, lifecycle, open_work, reading, time, timers, waking, work,
+    code, commit, handing_out, inbox, lifecycle, open_work, reading, receipts, start_options, time,
+    timers, waking, work,
 };
 use durable_core::Limits;
 use durable_core::provider::{Clock, Layer, Layered};
@@ -99,6 +100,34 @@ faults! {
     inbox::GivesMessagesAgain => a_message_is_given_once_under_a_lease;
     inbox::HidesMessages => a_kept_lease_is_told_of_messages;
     inbox::IgnoresCase => awkward_message_ids_are_kept_apart;
+
+    start_options::ForgetsEvents =>
+        a_running_instance_gets_the_events_of_a_start,
+        an_instance_that_is_started_has_the_events_of_its_start;
+    start_options::RaisesRefusedEvents => a_refused_start_brings_no_event;
+    start_options::RaisesEventsAgain => the_events_of_a_repeated_start_come_once;
+    start_options::RefusesStartsOfTurns =>
+        a_commit_starts_an_ended_instance_anew_if_it_may,
+        an_instance_that_runs_gets_the_events_of_a_start_by_a_commit;
+    start_options::BeginsAtOnce =>
+        a_delayed_start_is_given_out_when_its_time_has_come,
+        a_restart_has_a_delay_of_its_own;
+    start_options::EndsDelaysForEvents => an_event_does_not_end_a_delay;
+    start_options::KeepsDelays => a_cancellation_and_a_termination_end_a_delay;
+    start_options::RemembersTheBegin => a_delayed_start_is_given_out_when_its_time_has_come;
+    start_options::ForgetsDeadlines =>
+        a_deadline_fires_when_it_is_due,
+        an_instance_whose_deadline_has_passed_needs_no_code,
+        a_deadline_stays_through_continue_as_new;
+    start_options::SuspendsAgain => a_deadline_passes_while_an_instance_is_suspended;
+
+    receipts::SwallowsReceipts =>
+        a_sender_is_told_that_the_receiver_does_not_exist,
+        a_sender_is_told_that_its_message_was_delivered;
+    receipts::TellsOfEveryDelivery => a_sender_that_asks_for_failures_hears_of_no_delivery;
+    receipts::TellsAgain => a_receipt_comes_once;
+    receipts::WakesEndedReceivers => a_sender_is_told_that_the_receiver_has_ended;
+    receipts::TakesReceiptsOfClients => a_client_gets_no_receipt;
 
     waking::ForgetsWhatWasSeen => what_came_between_fetch_and_wait_ends_the_wait_at_once;
     waking::WakesNoWaiter => a_message_wakes_the_holder, a_message_for_a_free_instance_ends_a_wait;
@@ -209,6 +238,9 @@ faults_that_scripts_find! {
     scripts_find_consumed_messages: inbox::DeliversConsumedMessages;
     scripts_find_duplicates: inbox::QueuesDuplicates;
     scripts_find_hidden_messages: inbox::HidesMessages;
+    scripts_find_swallowed_receipts: receipts::SwallowsReceipts;
+    scripts_find_forgotten_delays: start_options::BeginsAtOnce;
+    scripts_find_forgotten_deadlines: start_options::ForgetsDeadlines;
     scripts_find_lost_work: work::LosesDeadWork;
     scripts_find_lost_retry_delays: work::LosesRetryDelays;
     scripts_find_forgotten_attempts: work::ForgetsAttempts;

@@ -29,7 +29,8 @@ impl Describer {
         let event = &entry.event;
         if let Event::ActivityScheduled { name, .. }
         | Event::SubOrchestrationScheduled { name, .. }
-        | Event::PromiseCreated { name, .. } = event
+        | Event::PromiseCreated { name, .. }
+        | Event::ExternalEventSent { name, .. } = event
         {
             self.names.insert(event.event_id(), name.clone());
         }
@@ -56,7 +57,8 @@ fn failure(event: &Event) -> Option<String> {
     match event {
         Event::ActivityFailed { failure, .. }
         | Event::SubOrchestrationFailed { failure, .. }
-        | Event::PromiseRejected { failure, .. } => Some(failure.kind.to_string()),
+        | Event::PromiseRejected { failure, .. }
+        | Event::ExternalEventUndeliverable { failure, .. } => Some(failure.kind.to_string()),
         _ => None,
     }
 }

@@ -25,8 +25,16 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         .instance::<(), Value>(&*record.name, record.instance.clone());
     let suspended = instance.suspended_children().await?;
     let activities = instance.activities().await?;
+    // It is the first of all timers.
+    let first = store
+        .provider()
+        .open_work(&record.instance, None, 1)
+        .await?;
+    let deadline = first.timers.iter().find(|timer| timer.is_deadline());
+    let deadline_ms = deadline.map(|timer| timer.fire_at_ms);
     if output.is_json {
         let mut shown = view::record(&record);
+        shown["deadline_ms"] = json!(deadline_ms);
         shown["waits_for"] = open.iter().map(view::operation).collect();
         shown["activities"] = activities.iter().map(view::activity).collect();
         shown["suspended_children"] = suspended.iter().map(view::suspended_child).collect();
@@ -34,6 +42,9 @@ pub(crate) async fn show(store: &Store, output: Output, id: &str) -> Result<(), 
         return output.json(&shown);
     }
     head(output, &record, store.now_ms())?;
+    if let Some(deadline_ms) = deadline_ms {
+        field(output, "deadline", &when(deadline_ms, store.now_ms()))?;
+    }
     if executions.len() > 1 {
         field(output, "executions", &executions.len().to_string())?;
     }
@@ -120,7 +131,11 @@ fn waits(
 ) -> Result<(), CliError> {
     match &record.status {
         InstanceStatus::Pending => {
-            return output.line("  waits for a node that runs its orchestration");
+            let begins_at_ms = record.begins_at_ms.filter(|at_ms| *at_ms > now_ms);
+            return output.line(&match begins_at_ms {
+                Some(at_ms) => format!("  begins at {}", when(at_ms, now_ms)),
+                None => "  waits for a node that runs its orchestration".into(),
+            });
         }
         InstanceStatus::Suspended { .. } => {
             let next = format!("durable resume {}", record.instance);
@@ -198,6 +213,15 @@ fn call(activity: &ActivityStatus, now_ms: u64) -> Vec<String> {
     lines
 }
 
+/// A time, and how far it is from now.
+fn when(at_ms: u64, now_ms: u64) -> String {
+    let distance = match at_ms.checked_sub(now_ms) {
+        Some(left) => format!("in {}", span(left)),
+        None => format!("{} ago", span(now_ms - at_ms)),
+    };
+    format!("{} ({distance})", utc(at_ms))
+}
+
 fn wait(operation: &Operation, now_ms: u64) -> String {
     let name = operation.name.as_deref().unwrap_or_default();
     let target = operation.target.as_deref().unwrap_or_default();
@@ -209,14 +233,11 @@ fn wait(operation: &Operation, now_ms: u64) -> String {
     let what = match operation.command.kind {
         CommandKind::Timer => {
             let due = operation.due_at_ms.unwrap_or_default();
-            let when = match due.checked_sub(now_ms) {
-                Some(left) => format!("in {}", span(left)),
-                None => format!("{} ago", span(now_ms - due)),
-            };
-            return format!("timer, due {} ({when})", utc(due));
+            return format!("timer, due {}", when(due, now_ms));
         }
         CommandKind::External => format!("event `{name}`"),
         CommandKind::Promise => format!("promise `{name}`, token {target}"),
+        CommandKind::Message => format!("the receipt of event `{name}` to `{target}`"),
         CommandKind::SubOrchestration => format!("child `{target}` of `{name}`"),
         _ => format!("activity `{name}`"),
     };

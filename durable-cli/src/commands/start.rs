@@ -1,7 +1,7 @@
 //! `durable start`, `raise`, `resolve`, `reject`: messages to instances.
 
 use durable_core::{Failure, Name, Version};
-use durable_runtime::{InstanceHandle, OrchestrationName};
+use durable_runtime::{InstanceHandle, OrchestrationName, Start as Starting};
 use serde_json::{Value, json};
 
 use crate::args::{Raise, Reject, Resolve, Start};
@@ -9,30 +9,53 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::store::Store;
 use crate::table::harmless;
+use crate::time::utc;
 
 pub(crate) async fn start(store: &Store, output: Output, start: Start) -> Result<(), CliError> {
     let orchestration = OrchestrationName {
         name: Name::from(start.name),
         version: start.at.map(Version::from),
     };
-    let started: InstanceHandle<Value> = store
-        .client()
-        .start(orchestration, start.id, &start.input.0)
-        .reuse(start.reuse.into())
-        .await?;
+    let mut starting: Starting<Value> =
+        store
+            .client()
+            .start(orchestration, start.id, &start.input.0);
+    if let Some(reuse) = start.reuse {
+        starting = starting.reuse(reuse.into());
+    }
+    for event in &start.with_event {
+        starting = starting.with_event(event.name.clone(), &event.data);
+    }
+    if let Some(delay) = start.after {
+        starting = starting.after(delay);
+    }
+    if let Some(within) = start.deadline {
+        starting = starting.deadline(within);
+    }
+    let started: InstanceHandle<Value> = starting.await?;
     let record = started.record().await?;
     if output.is_json {
         return output.json(&json!({
             "instance": record.instance,
             "execution": record.execution_id,
             "status": record.status.kind().to_string(),
+            "started": started.was_started(),
+            "begins_at_ms": record.begins_at_ms,
         }));
     }
+    let begins = record
+        .begins_at_ms
+        .map(|at_ms| format!(", begins at {}", utc(at_ms)));
+    let taken = match started.was_started() {
+        true => "",
+        false => ", as it was",
+    };
     output.line(&format!(
-        "{}: execution {} is {}",
+        "{}: execution {} is {}{}{taken}",
         harmless(&record.instance),
         record.execution_id,
-        record.status.kind()
+        record.status.kind(),
+        begins.unwrap_or_default(),
     ))
 }
 

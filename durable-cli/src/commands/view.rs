@@ -32,6 +32,7 @@ pub(super) fn record(record: &InstanceRecord) -> Value {
         "status": record.status.kind().to_string(),
         "execution": record.execution_id,
         "last_event": record.last_event_id,
+        "begins_at_ms": record.begins_at_ms,
         "created_at_ms": record.created_at_ms,
         "updated_at_ms": record.updated_at_ms,
         "custom_status": record.custom_status.as_deref().map(value_of),

@@ -209,6 +209,7 @@ fn label(operation: &Operation) -> String {
         CommandKind::External => "event",
         CommandKind::SubOrchestration => "child",
         CommandKind::Promise => "promise",
+        CommandKind::Message => "receipt of",
         _ => "",
     };
     match (&operation.name, operation.due_at_ms) {

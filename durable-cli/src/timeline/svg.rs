@@ -150,7 +150,7 @@ fn marks(svg: &mut String, timeline: &Timeline) {
 const fn kind_class(kind: CommandKind) -> &'static str {
     match kind {
         CommandKind::Timer => "timer",
-        CommandKind::External | CommandKind::Promise => "listens",
+        CommandKind::External | CommandKind::Promise | CommandKind::Message => "listens",
         CommandKind::SubOrchestration => "child",
         _ => "activity",
     }

@@ -142,7 +142,7 @@ fn styled(cells: &[(char, Style)]) -> String {
 const fn texture(kind: CommandKind) -> char {
     match kind {
         CommandKind::Timer => '─',
-        CommandKind::External | CommandKind::Promise => '░',
+        CommandKind::External | CommandKind::Promise | CommandKind::Message => '░',
         CommandKind::SubOrchestration => '▓',
         _ => '█',
     }

@@ -15,7 +15,13 @@ async fn an_instance_is_started_and_a_node_runs_it() {
     let started = place.json(&["start", "quick", "q-1", "--input", "4", "--create"]);
     assert_eq!(
         started,
-        json!({ "instance": "q-1", "execution": 1, "status": "pending" })
+        json!({
+            "instance": "q-1",
+            "execution": 1,
+            "status": "pending",
+            "started": true,
+            "begins_at_ms": null,
+        })
     );
     let shown = place.durable(&["show", "q-1"]).done();
     assert!(
@@ -36,6 +42,34 @@ async fn an_instance_is_started_and_a_node_runs_it() {
     ]);
     assert_eq!(again.done(), "q-1: execution 2 is pending\n");
     node.shutdown(Duration::from_secs(5)).await;
+}
+
+#[test]
+fn a_start_brings_events_a_delay_and_a_deadline() {
+    let place = Place::new();
+    let event = "approved={\"by\": \"Ada\"}";
+    let arguments = ["start", "quick", "q-1", "--create", "--with-event", event];
+    let started = place.json(&[&arguments[..], &["--after", "1h", "--deadline", "2d"]].concat());
+    let begins_at_ms = started["begins_at_ms"].as_u64().unwrap();
+    assert_eq!(started["started"], true);
+    let shown = place.json(&["show", "q-1"]);
+    assert_eq!(shown["begins_at_ms"], begins_at_ms);
+    let apart = shown["deadline_ms"].as_u64().unwrap() - begins_at_ms;
+    let expected = 47 * 3_600_000;
+    assert!(
+        (expected - 60_000..expected + 60_000).contains(&apart),
+        "{apart}"
+    );
+    let shown = place.durable(&["show", "q-1"]).done();
+    assert!(shown.contains("begins at "), "{shown}");
+    assert!(shown.contains("deadline "), "{shown}");
+    let again = place.durable(&["start", "quick", "q-1", "--with-event", "more=[1]"]);
+    let again = again.done();
+    assert!(again.ends_with(", as it was\n"), "{again}");
+    for bad in ["more", "more=[", "=1"] {
+        let arguments = ["start", "quick", "q-2", "--with-event", bad];
+        assert_ne!(place.durable(&arguments).code, 0, "{bad}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -62,6 +62,8 @@ record_kinds! {
     261 1 PromiseSettledMessage "promise message",
     262 1 CancelMessage "cancel message",
     263 1 TerminateMessage "terminate message",
+    270 1 ReceiptMessage "receipt message",
+    271 1 DeadlinePassedMessage "deadline message",
     768 1 PendingStatus "pending status",
     769 1 RunningStatus "running status",
     770 1 SuspendedStatus "suspended status",

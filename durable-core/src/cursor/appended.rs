@@ -113,6 +113,7 @@ impl LeftOpen {
             OperationKind::External(_)
             | OperationKind::ExternalArrived(_)
             | OperationKind::Reader(_)
+            | OperationKind::SentEvent
             | OperationKind::Promise(_)
             | OperationKind::Run(_)
             | OperationKind::Patch => None,
@@ -140,7 +141,7 @@ impl LeftOpen {
             | Effect::RemoveDeadline { .. }
             | Effect::SetTimer { .. }
             | Effect::StartChild { .. }
-            | Effect::StartDetached { .. }
+            | Effect::StartDetached(..)
             | Effect::RaiseEvent { .. }
             | Effect::SettlePromise { .. }
             | Effect::SetCustomStatus { .. }

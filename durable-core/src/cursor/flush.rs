@@ -180,13 +180,12 @@ impl Cursor {
                 }
             }
             // An open operation is all that there is to say of it.
-            Event::TimerCreated { .. } => {}
+            Event::TimerCreated { .. } | Event::ExternalEventSent { .. } => {}
             // They ask something of the world and nothing of the cursor.
             Event::ActivityCancelRequested { .. }
             | Event::TimerCancelled { .. }
             | Event::SubOrchestrationCancelRequested { .. }
             | Event::OrchestrationChained { .. }
-            | Event::ExternalEventSent { .. }
             | Event::PromiseResolutionSent { .. } => {}
             // The code has its answer already.
             Event::OperationCompleted { .. } | Event::PatchMarked { .. } => {}
@@ -196,6 +195,8 @@ impl Cursor {
             | Event::ActivityFailed { .. }
             | Event::TimerFired { .. }
             | Event::ExternalEvent { .. }
+            | Event::ExternalEventDelivered { .. }
+            | Event::ExternalEventUndeliverable { .. }
             | Event::SubOrchestrationCompleted { .. }
             | Event::SubOrchestrationFailed { .. }
             | Event::PromiseResolved { .. }

@@ -362,6 +362,7 @@ impl From<Brings<'_>> for Outcome {
             Brings::Value(value) => Self::Value(value.clone()),
             Brings::Failure(failure) => Self::Failed(Box::new(failure.clone())),
             Brings::Nothing => Self::Fired,
+            Brings::Receipt => Self::Delivered,
         }
     }
 }

@@ -279,6 +279,12 @@ impl Cursor {
         deadline.as_deref()
     }
 
+    /// The kind of the event at this position, if it scheduled an operation that is open.
+    pub fn open_kind(&self, scheduled: EventId) -> Option<EventKind> {
+        let key = self.operations.open_at(scheduled)?;
+        self.operations.kind(key)?.scheduling_kind()
+    }
+
     /// The event that scheduled an operation, once it has a position.
     pub fn scheduling_event(&self, key: OpKey) -> Option<EventId> {
         self.operations.scheduled_by(key)

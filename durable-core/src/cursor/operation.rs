@@ -58,6 +58,8 @@ pub enum Outcome {
     Failed(Box<Failure>),
     /// A timer fired.
     Fired,
+    /// A message is in the inbox of its receiver.
+    Delivered,
     /// The answer to a patch question.
     Patched(bool),
     /// A look found nothing.
@@ -99,6 +101,8 @@ pub(super) enum OperationKind {
     ExternalArrived(Box<ArrivedEvent>),
     /// A subscription to all events of a name.
     Reader(Box<Reader>),
+    /// An event that was sent with a receipt.
+    SentEvent,
     /// A promise with this number.
     Promise(u64),
     /// A recorded side effect of this name.
@@ -117,6 +121,7 @@ impl OperationKind {
             Self::SubOrchestration(_) => Some(EventKind::SubOrchestrationScheduled),
             Self::External(_) | Self::ExternalArrived(_) => Some(EventKind::ExternalSubscribed),
             Self::Reader(_) => Some(EventKind::ExternalEventsSubscribed),
+            Self::SentEvent => Some(EventKind::ExternalEventSent),
             Self::Promise(_) => Some(EventKind::PromiseCreated),
             Self::Run(_) | Self::Patch => None,
         }
@@ -142,6 +147,7 @@ impl OperationKind {
             Self::External(_)
             | Self::ExternalArrived(_)
             | Self::Reader(_)
+            | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => None,
@@ -159,6 +165,7 @@ impl OperationKind {
             | Self::External(_)
             | Self::ExternalArrived(_)
             | Self::Reader(_)
+            | Self::SentEvent
             | Self::Promise(_)
             | Self::Run(_)
             | Self::Patch => EndedOperation::Plain,

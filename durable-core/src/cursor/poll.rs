@@ -42,6 +42,7 @@ impl Cursor {
             Command::ExternalEvents { name } => {
                 OperationKind::Reader(Box::new(Reader::new(name.clone())))
             }
+            Command::SendEvent { .. } => OperationKind::SentEvent,
             Command::Patch { .. } => OperationKind::Patch,
             Command::Run { name } => return self.call_run(name.clone()),
             Command::TryExternal { name } => return self.look_for(name.clone()),
@@ -206,6 +207,7 @@ impl Cursor {
             | OperationKind::Timer
             | OperationKind::SubOrchestration(_)
             | OperationKind::ExternalArrived(_)
+            | OperationKind::SentEvent
             | OperationKind::Run(_)
             | OperationKind::Patch => {}
         }

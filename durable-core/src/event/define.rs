@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::{Owner, Position};
 use super::key::EventKey;
-use super::parts::{Carried, Parent};
+use super::parts::{Carried, DetachedOptions, Parent};
 use super::role::{self, Role};
 use crate::attribute::AttributeValue;
 use crate::failure::Failure;

@@ -6,6 +6,7 @@
 use alloc::boxed::Box;
 
 use super::define::Event;
+use super::parts::DetachedOptions;
 use crate::failure::Failure;
 use crate::id::{EventId, PromiseToken};
 use crate::options::ActivityOptions;
@@ -68,7 +69,7 @@ pub enum Effect<'a> {
         instance: &'a InstanceId,
     },
     /// An instance is to be started that no parent waits for.
-    StartDetached(InstanceStart<'a>),
+    StartDetached(InstanceStart<'a>, Option<&'a DetachedOptions>),
     /// An event is to be raised at another instance.
     RaiseEvent {
         /// The instance.
@@ -77,6 +78,8 @@ pub enum Effect<'a> {
         name: &'a Name,
         /// What it carries.
         data: &'a Payload,
+        /// Whether the code is to be told what became of it.
+        awaits_receipt: bool,
     },
     /// A promise of another instance is to be resolved or rejected.
     SettlePromise {
@@ -207,16 +210,29 @@ impl Event {
                 version,
                 instance,
                 input,
+                options,
                 ..
-            } => Effect::StartDetached(InstanceStart {
-                name,
-                version: version.as_ref(),
-                instance,
-                input,
-            }),
+            } => {
+                let start = InstanceStart {
+                    name,
+                    version: version.as_ref(),
+                    instance,
+                    input,
+                };
+                Effect::StartDetached(start, options.as_deref())
+            }
             Self::ExternalEventSent {
-                target, name, data, ..
-            } => Effect::RaiseEvent { target, name, data },
+                target,
+                name,
+                data,
+                awaits_receipt,
+                ..
+            } => Effect::RaiseEvent {
+                target,
+                name,
+                data,
+                awaits_receipt: *awaits_receipt,
+            },
             Self::PromiseResolutionSent {
                 target, resolution, ..
             } => Effect::SettlePromise { target, resolution },
@@ -231,6 +247,8 @@ impl Event {
             | Self::ExternalSubscribed { .. }
             | Self::ExternalEventsSubscribed { .. }
             | Self::ExternalEvent { .. }
+            | Self::ExternalEventDelivered { .. }
+            | Self::ExternalEventUndeliverable { .. }
             | Self::SubOrchestrationCompleted { .. }
             | Self::SubOrchestrationFailed { .. }
             | Self::OperationCompleted { .. }

@@ -40,6 +40,8 @@ pub(crate) enum Brings<'a> {
     Failure(&'a Failure),
     /// Nothing but the news that a timer fired.
     Nothing,
+    /// Nothing but the news that a message was delivered.
+    Receipt,
 }
 
 impl Event {
@@ -70,8 +72,10 @@ impl Event {
             | Self::PromiseResolved { value, .. } => Brings::Value(value),
             Self::ActivityFailed { failure, .. }
             | Self::SubOrchestrationFailed { failure, .. }
-            | Self::PromiseRejected { failure, .. } => Brings::Failure(failure),
+            | Self::PromiseRejected { failure, .. }
+            | Self::ExternalEventUndeliverable { failure, .. } => Brings::Failure(failure),
             Self::TimerFired { .. } => Brings::Nothing,
+            Self::ExternalEventDelivered { .. } => Brings::Receipt,
             Self::ActivityScheduled { .. }
             | Self::ActivityCancelRequested { .. }
             | Self::TimerCreated { .. }

@@ -24,4 +24,4 @@ pub(crate) use effect::EndedOperation;
 pub use effect::{Effect, InstanceStart};
 pub(crate) use input::{Brings, Completion, Input};
 pub(crate) use key::EventKey;
-pub use parts::{Carried, Parent, UnreadEvent};
+pub use parts::{Carried, DetachedOptions, Parent, UnreadEvent};

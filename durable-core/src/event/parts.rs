@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attribute::Attributes;
 use crate::id::{EventId, ExecutionId};
+use crate::provider::IdReuse;
 use crate::text::{InstanceId, MessageId, Name, Payload};
 
 /// The parent of a sub-orchestration: the answer goes to this scheduling event of
@@ -61,16 +62,7 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// What an instance that is started with these attributes begins with.
-    pub fn of_start(attributes: Attributes) -> Option<Box<Self>> {
-        let begins_with = Self {
-            attributes,
-            ..Self::default()
-        };
-        begins_with.unless_empty()
-    }
-
-    /// As the start of the next execution has it: `None` if nothing is handed over.
+    /// As the start of an execution has it: `None` if nothing is handed over.
     pub fn unless_empty(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }
@@ -78,6 +70,33 @@ impl Carried {
     /// Whether nothing is handed over.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// How an instance is started that no parent waits for.
+///
+/// ```
+/// use durable_core::DetachedOptions;
+///
+/// assert!(DetachedOptions::default().events.is_empty());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DetachedOptions {
+    /// What to do when its id is taken.
+    pub reuse: IdReuse,
+    /// Events that it gets, by name.
+    pub events: Vec<(Name, Payload)>,
+    /// When it begins; `None` is at once.
+    pub begins_at_ms: Option<u64>,
+    /// When the store ends it, if it has not ended by then.
+    pub deadline_ms: Option<u64>,
+}
+
+impl DetachedOptions {
+    /// As the event that starts the instance has them: `None` if it is started plainly.
+    pub fn unless_plain(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
     }
 }
 

@@ -146,6 +146,8 @@ macro_rules! __event_table {
                 instance: InstanceId as role::StartedInstance,
                 /// What it is started with.
                 input: Payload as role::INPUT,
+                /// How it is started; `None` is plainly.
+                options: Option<Box<DetachedOptions>> as role::StartedHow,
             }
 
             /// A recorded side effect ran.
@@ -202,6 +204,8 @@ macro_rules! __event_table {
                 name: Name as role::name("event"),
                 /// What it carries.
                 data: Payload as role::recorded("event data"),
+                /// Whether the code waits until it is told that the event was delivered.
+                awaits_receipt: bool as role::AwaitsReceipt,
             }
 
             /// The code resolved or rejected a promise of another instance.
@@ -259,6 +263,21 @@ macro_rules! __event_table {
 
             /// The code cleared its custom status.
             31 Output(Status) CustomStatusCleared {}
+
+            /// An event that the code sent is in the inbox of its receiver.
+            37 Input ExternalEventDelivered {
+                /// Its `ExternalEventSent`.
+                source_event_id: EventId as role::source(EventKind::ExternalEventSent),
+            }
+
+            /// An event that the code sent had no receiver: the instance does not exist, or
+            /// has ended.
+            38 Input ExternalEventUndeliverable {
+                /// Its `ExternalEventSent`.
+                source_event_id: EventId as role::source(EventKind::ExternalEventSent),
+                /// Why.
+                failure: Failure as role::FAILURE,
+            }
 
             /// The code set an attribute.
             40 Output(Attribute) AttributeSet {

@@ -120,7 +120,7 @@ pub trait Provider: Send + Sync + 'static {
     ///   lease, whose token is above every earlier one of the instance.
     /// - Only those whose code the session has: the orchestration and version of the record,
     ///   or any version of it while the record has none. An instance that has ended, or that
-    ///   was sent a `Terminate` since its start, needs no code. The cost does not grow with
+    ///   was sent a [hard stop](super::MessageBody::is_hard_stop) since its start, needs no code. The cost does not grow with
     ///   the instances that need other code.
     /// - An ended instance is claimed too while its inbox is not empty, so that
     ///   its messages can be answered and dropped.
@@ -143,8 +143,14 @@ pub trait Provider: Send + Sync + 'static {
     ///   ended; checked before the tail.
     /// - `Conflict` if the execution or its tail is another.
     /// - A message to an instance that does not exist is dropped, unless it is a
-    ///   `Start`: that creates the instance. A `Start` for an instance that exists
-    ///   goes to its inbox like any message.
+    ///   `Start`: that creates the instance. A `Start` for an instance that exists goes to its
+    ///   inbox like any message, unless its [policy](OutgoingMessage::reuse) starts an ended
+    ///   one anew, or takes one that runs: that gets the messages of the start instead.
+    /// - A message with a [receipt](OutgoingMessage::receipt) is dropped if its receiver has
+    ///   ended, too. What became of it is put into the sender's inbox as the receipt
+    ///   [says](super::ReceiptRequest::message), once: in this commit, or, where the receiver
+    ///   is in another partition, in the step that delivers or drops the message. A sender
+    ///   that has ended gets none.
     /// - An ended instance loses its timers and its unclaimed work; its claimed work
     ///   is reported as cancelled. Work and timers that the same turn adds are not created.
     /// - An execution that continued as new keeps its timers and work: the turn names
@@ -222,7 +228,7 @@ pub trait Provider: Send + Sync + 'static {
     ///
     /// - At most `max`, by due time and then in the order in which they were set.
     /// - None before it is due by the store's clock.
-    /// - A timer is moved once; its message id is derived from its key.
+    /// - A timer is moved once, as the message that [it makes](Message::timer_fired).
     async fn fire_timers(&self, max: usize) -> Result<FiredTimers, ProviderError>;
 
     /// Starts an instance.
@@ -233,6 +239,15 @@ pub trait Provider: Send + Sync + 'static {
     ///   there for the instance, or for its stop, misses nothing.
     /// - The execution id is above every one that the instance id ever had, also
     ///   before it was purged.
+    /// - An instance that runs and is taken as it is gets the
+    ///   [messages](super::StartInstance::messages) of the start, in the same step; each once while
+    ///   a message with its id is in the inbox. If the start is refused, it gets none.
+    /// - With [`begins_at_ms`](super::StartInstance::begins_at_ms) no session is given the
+    ///   instance before that time, by its start or by any other message, unless that
+    ///   [ends the delay](super::MessageBody::ends_delay).
+    /// - With [`deadline_ms`](super::StartInstance::deadline_ms) the store sets a timer, which is
+    ///   [named](super::StartInstance::deadline) by the first event of the execution. When it
+    ///   fires, the instance needs no code, and is resumed if it is suspended.
     ///
     /// # Errors
     ///
@@ -252,7 +267,7 @@ pub trait Provider: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Invalid`](ProviderError::Invalid) for a `Start`: that is for
-    /// [`start`](Self::start). [`Refused`](ProviderError::Refused) if a name or payload
+    /// [`start`](Self::start); and for a message with a receipt: the answer is here. [`Refused`](ProviderError::Refused) if a name or payload
     /// breaks the limits.
     async fn send(&self, message: OutgoingMessage) -> Result<SendOutcome, ProviderError>;
 

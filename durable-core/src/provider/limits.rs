@@ -100,7 +100,8 @@ impl Limits {
             }
             MessageBody::Cancel { reason } => self.check_payload("reason", reason),
             MessageBody::Terminate { failure } => self.check_failure(failure),
-            MessageBody::TimerFired { .. } => Ok(()),
+            MessageBody::TimerFired { .. } | MessageBody::DeadlinePassed { .. } => Ok(()),
+            MessageBody::Receipt { target, .. } => self.check_name("instance", target),
         }
     }
 
@@ -181,5 +182,10 @@ fn check_start(limits: &Limits, start: &StartInstance) -> Checked {
         limits.check_name("version", version)?;
     }
     limits.check_attributes(&start.attributes)?;
+    for event in &start.events {
+        limits.check_name("message", &event.message_id)?;
+        limits.check_name("event", &event.name)?;
+        limits.check_payload("event data", &event.data)?;
+    }
     limits.check_payload("input", &start.input)
 }

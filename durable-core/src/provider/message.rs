@@ -1,12 +1,16 @@
 //! Messages: everything that reaches an instance from outside goes through its
 //! inbox, in order, and leaves it in the commit that consumed it.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::start::StartInstance;
+use super::error::ProviderError;
+use super::receipt::ReceiptRequest;
+use super::start::{IdReuse, StartInstance};
+use super::work::SourceEvent;
 use crate::failure::Failure;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
@@ -41,6 +45,38 @@ impl Message {
     /// A message with this id.
     pub const fn new(message_id: MessageId, body: MessageBody) -> Self {
         Self { message_id, body }
+    }
+
+    /// What an instance is told when a timer of it is due: a timer that is named by the first
+    /// event of an execution is the deadline of the instance. The id follows from the timer, so
+    /// that the message can be in the inbox only once.
+    ///
+    /// ```
+    /// use durable_core::provider::{Message, MessageBody, SourceEvent};
+    /// use durable_core::{EventId, ExecutionId};
+    ///
+    /// let deadline = SourceEvent::new(ExecutionId::FIRST, EventId::FIRST);
+    /// let message = Message::timer_fired(deadline, 6_000);
+    /// assert_eq!(message.body, MessageBody::DeadlinePassed { deadline_ms: 6_000 });
+    /// assert_eq!(message.message_id.as_str(), "timer/1/1");
+    /// ```
+    pub fn timer_fired(timer: SourceEvent, fire_at_ms: u64) -> Self {
+        let SourceEvent {
+            execution_id,
+            event_id,
+        } = timer;
+        let body = match event_id {
+            EventId::FIRST => MessageBody::DeadlinePassed {
+                deadline_ms: fire_at_ms,
+            },
+            _ => MessageBody::TimerFired {
+                execution_id,
+                source_event_id: event_id,
+                fire_at_ms,
+            },
+        };
+        let id = format!("timer/{execution_id}/{event_id}");
+        Self::new(MessageId::from(id), body)
     }
 }
 
@@ -93,6 +129,17 @@ pub enum MessageBody {
         /// The value, or why there is none.
         resolution: Result<Payload, Failure>,
     },
+    /// A message that the instance sent was delivered, or had no receiver.
+    Receipt {
+        /// The execution that sent it.
+        execution_id: ExecutionId,
+        /// The event that sent it.
+        source_event_id: EventId,
+        /// The receiver.
+        target: InstanceId,
+        /// What became of it.
+        outcome: SendOutcome,
+    },
     /// Please stop.
     Cancel {
         /// Why.
@@ -103,6 +150,23 @@ pub enum MessageBody {
         /// What the instance ends with.
         failure: Failure,
     },
+    /// Stop now: the deadline of the instance has passed.
+    DeadlinePassed {
+        /// When it was.
+        deadline_ms: u64,
+    },
+}
+
+impl MessageBody {
+    /// Whether it ends an instance at once, which needs no code for that.
+    pub const fn is_hard_stop(&self) -> bool {
+        matches!(self, Self::Terminate { .. } | Self::DeadlinePassed { .. })
+    }
+
+    /// Whether an instance that has not begun hears of it at once, also if its start is delayed.
+    pub const fn ends_delay(&self) -> bool {
+        self.is_hard_stop() || matches!(self, Self::Cancel { .. })
+    }
 }
 
 /// A part of an inbox.
@@ -117,22 +181,65 @@ pub struct InboxPage {
 
 /// A message on its way to another instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutgoingMessage {
     /// The receiver.
     pub target: InstanceId,
     /// What it is told.
     pub message: Message,
+    /// What the sender wants to be told, if it is a turn.
+    pub receipt: Option<ReceiptRequest>,
+    /// What a taken id means to a `Start` of a turn.
+    pub reuse: IdReuse,
 }
 
 impl OutgoingMessage {
-    /// A message to this instance.
+    /// A message to this instance, without a receipt.
     pub const fn new(target: InstanceId, message: Message) -> Self {
-        Self { target, message }
+        Self {
+            target,
+            message,
+            receipt: None,
+            reuse: IdReuse::Refuse,
+        }
+    }
+
+    /// Checks that a client may send it.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Invalid`] for a `Start`, which is for
+    /// [`Provider::start`](super::Provider::start), and for a message with a receipt, which is
+    /// for a turn.
+    pub fn check_sent_by_client(&self) -> Result<(), ProviderError> {
+        let target = &self.target;
+        let reason = if matches!(self.message.body, MessageBody::Start(_)) {
+            format!("a start for `{target}` is sent as a message")
+        } else if self.receipt.is_some() {
+            format!("a client asks for a receipt for a message to `{target}`")
+        } else {
+            return Ok(());
+        };
+        Err(ProviderError::Invalid { reason })
+    }
+
+    /// Says what a taken id means to a `Start`.
+    #[must_use]
+    pub const fn reuse(mut self, reuse: IdReuse) -> Self {
+        self.reuse = reuse;
+        self
+    }
+
+    /// Asks for a receipt.
+    #[must_use]
+    pub const fn receipt(mut self, receipt: ReceiptRequest) -> Self {
+        self.receipt = Some(receipt);
+        self
     }
 }
 
-/// What became of a message that a client sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[must_use]
 pub enum SendOutcome {
     /// It is in the inbox, now or from an earlier attempt with the same id.

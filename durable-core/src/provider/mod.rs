@@ -17,6 +17,7 @@ mod message;
 mod methods;
 mod open_work;
 mod query;
+mod receipt;
 mod registry;
 mod start;
 mod validate;
@@ -46,6 +47,7 @@ pub use query::{
     ExecutionRecord, HistoryPage, InstanceFilter, InstancePage, InstanceRecord, InstanceStatus,
     PruneReport, PruneRequest, PurgeReport, PurgeRequest, StatusKind,
 };
+pub use receipt::{ReceiptRequest, ReceiptWhen};
 pub use registry::{WaitForChange, WakeRegistry, WakeSource};
 pub use start::{IdReuse, StartInstance, StartOutcome};
 pub use wake::{WakeSeq, WakeTopic};

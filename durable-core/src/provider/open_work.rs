@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::lease::SessionId;
 use super::work::{SourceEvent, WorkItem};
 use crate::failure::Failure;
+use crate::id::EventId;
 use crate::text::Payload;
 
 /// Where an open activity call is.
@@ -81,8 +82,8 @@ impl OpenActivity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenTimer {
-    /// The event that set it: a `TimerCreated`, or the `ActivityScheduled` whose total timeout
-    /// it is.
+    /// The event that set it: a `TimerCreated`, the `ActivityScheduled` whose total timeout it
+    /// is, or the first event of an execution: then it is the deadline of the instance.
     pub source: SourceEvent,
     /// When it is due.
     pub fire_at_ms: u64,
@@ -92,6 +93,11 @@ impl OpenTimer {
     /// The timer that this event set.
     pub const fn new(source: SourceEvent, fire_at_ms: u64) -> Self {
         Self { source, fire_at_ms }
+    }
+
+    /// Whether it is the deadline of the instance.
+    pub fn is_deadline(&self) -> bool {
+        self.source.event_id == EventId::FIRST
     }
 }
 

@@ -134,6 +134,8 @@ pub struct InstanceRecord {
     pub parent: Option<Parent>,
     /// The tail of the current execution's history.
     pub last_event_id: EventId,
+    /// When it is to begin, if its start is delayed and it has run no turn.
+    pub begins_at_ms: Option<u64>,
     /// When it was started.
     pub created_at_ms: u64,
     /// When it last changed: never before the latest entry of its history was recorded.
@@ -159,6 +161,7 @@ impl InstanceRecord {
             attributes: Attributes::new(),
             parent: None,
             last_event_id: EventId::UNASSIGNED,
+            begins_at_ms: None,
             created_at_ms,
             updated_at_ms: created_at_ms,
         }

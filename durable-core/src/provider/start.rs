@@ -1,14 +1,19 @@
 //! Starting instances.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::Attributes;
-use crate::event::Parent;
-use crate::id::ExecutionId;
+use crate::event::{Carried, Parent, UnreadEvent};
+use crate::id::{EventId, ExecutionId};
 use crate::text::{Name, Payload, Version};
 
+use super::message::{Message, MessageBody};
 use super::query::StatusKind;
 use super::wake::WakeSeq;
+use super::work::SourceEvent;
 
 /// What an instance is started with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +29,13 @@ pub struct StartInstance {
     pub parent: Option<Parent>,
     /// What the instance can be found by, from its start on.
     pub attributes: Attributes,
+    /// Events that it has not read when it begins. An instance that runs and is taken as it
+    /// is gets them as messages.
+    pub events: Vec<UnreadEvent>,
+    /// It begins at this time by the store's clock, and not before; `None` is at once.
+    pub begins_at_ms: Option<u64>,
+    /// The store ends it if it has not ended at this time by the store's clock.
+    pub deadline_ms: Option<u64>,
 }
 
 impl StartInstance {
@@ -36,6 +48,9 @@ impl StartInstance {
             input,
             parent: None,
             attributes: Attributes::new(),
+            events: Vec::new(),
+            begins_at_ms: None,
+            deadline_ms: None,
         }
     }
 
@@ -53,6 +68,64 @@ impl StartInstance {
         self
     }
 
+    /// Gives the instance an event to read when it begins.
+    #[must_use]
+    pub fn event(mut self, event: UnreadEvent) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// Has it begin at this time by the store's clock.
+    #[must_use]
+    pub const fn begins_at_ms(mut self, begins_at_ms: u64) -> Self {
+        self.begins_at_ms = Some(begins_at_ms);
+        self
+    }
+
+    /// Has the store end it if it has not ended at this time by the store's clock.
+    #[must_use]
+    pub const fn deadline_ms(mut self, deadline_ms: u64) -> Self {
+        self.deadline_ms = Some(deadline_ms);
+        self
+    }
+
+    /// What an instance gets that runs and is taken as it is.
+    ///
+    /// ```
+    /// use durable_core::UnreadEvent;
+    /// use durable_core::provider::StartInstance;
+    ///
+    /// let news = UnreadEvent::new("news".into(), "1".into(), "m1".into());
+    /// let start = StartInstance::new("fulfil".into(), "7".into()).event(news);
+    /// assert_eq!(start.messages().count(), 1);
+    /// ```
+    pub fn messages(&self) -> impl Iterator<Item = Message> + '_ {
+        self.events.iter().map(|event| {
+            let body = MessageBody::ExternalRaised {
+                name: event.name.clone(),
+                data: event.data.clone(),
+            };
+            Message::new(event.message_id.clone(), body)
+        })
+    }
+
+    /// The timer that ends the instance, and when it is due: it is named by the first event of
+    /// the execution that the instance begins with, and outlives continue-as-new.
+    pub fn deadline(&self, execution_id: ExecutionId) -> Option<(SourceEvent, u64)> {
+        let timer = SourceEvent::new(execution_id, EventId::FIRST);
+        self.deadline_ms.map(|deadline_ms| (timer, deadline_ms))
+    }
+
+    /// What the execution begins with.
+    pub fn carried(&self) -> Option<Box<Carried>> {
+        let carried = Carried {
+            attributes: self.attributes.clone(),
+            unread_events: self.events.clone(),
+            ..Carried::default()
+        };
+        carried.unless_empty()
+    }
+
     /// Tells this parent the result.
     #[must_use]
     pub fn parent(mut self, parent: Parent) -> Self {
@@ -62,7 +135,7 @@ impl StartInstance {
 }
 
 /// What to do when the instance id is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum IdReuse {
     /// Refuse.
     #[default]

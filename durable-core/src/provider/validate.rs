@@ -30,6 +30,7 @@ impl TurnCommit {
     ///   not named in the order of their events, each once,
     /// - it finishes or cancels work, or cancels a timer, that an event of this very turn
     ///   scheduled: a turn leaves out what it would take back,
+    /// - it asks for a receipt that is not named by an event of this turn,
     /// - the status says that the instance is pending.
     ///
     /// [`ProviderError::Refused`] if a name is empty or too long, or a payload too large.
@@ -53,6 +54,7 @@ impl TurnCommit {
         self.check_next_execution()?;
         self.check_work()?;
         self.check_timers()?;
+        self.check_receipts()?;
         if self.update.status == Some(InstanceStatus::Pending) {
             return invalid("an instance with a committed turn is not pending".into());
         }
@@ -100,6 +102,18 @@ impl TurnCommit {
         }
         check_rising("a new timer", self.new_timers.iter().copied())?;
         self.check_older("a timer", self.cancelled_timers.iter())
+    }
+
+    fn check_receipts(&self) -> Result<(), ProviderError> {
+        let receipts = self.new_messages.iter().filter_map(|sent| sent.receipt);
+        for source in receipts.map(|receipt| receipt.source) {
+            if self.entry(source).is_none() {
+                return invalid(format!(
+                    "a receipt names {source}, which is no event of this turn"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What a turn removes is older than the turn: it does not add what it removes.

@@ -126,6 +126,14 @@ impl Driver {
         self.cursor.open(Command::Timer { fire_at_ms })
     }
 
+    pub(crate) fn send_with_receipt(&mut self, target: &str, name: &str, data: &str) -> OpKey {
+        self.cursor.open(Command::SendEvent {
+            target: target.into(),
+            name: name.into(),
+            data: data.into(),
+        })
+    }
+
     pub(crate) fn external(&mut self, name: &str) -> OpKey {
         self.cursor.open(Command::External { name: name.into() })
     }
@@ -197,6 +205,7 @@ impl Driver {
             version: None,
             instance: instance.map(Into::into),
             input: input.into(),
+            options: None,
         });
     }
 

@@ -157,6 +157,7 @@ pub(crate) fn chained(name: &str, instance: &str, input: &str) -> Event {
         version: None,
         instance: instance.into(),
         input: input.into(),
+        options: None,
     }
 }
 
@@ -213,6 +214,32 @@ pub(crate) fn event_sent(target: &str, name: &str, data: &str) -> Event {
         target: target.into(),
         name: name.into(),
         data: data.into(),
+        awaits_receipt: false,
+    }
+}
+
+pub(crate) fn event_sent_with_receipt(target: &str, name: &str, data: &str) -> Event {
+    Event::ExternalEventSent {
+        event_id: NONE,
+        target: target.into(),
+        name: name.into(),
+        data: data.into(),
+        awaits_receipt: true,
+    }
+}
+
+pub(crate) fn event_delivered(source: u64) -> Event {
+    Event::ExternalEventDelivered {
+        event_id: NONE,
+        source_event_id: id(source),
+    }
+}
+
+pub(crate) fn event_undeliverable(source: u64, message: &str) -> Event {
+    Event::ExternalEventUndeliverable {
+        event_id: NONE,
+        source_event_id: id(source),
+        failure: failure(message),
     }
 }
 

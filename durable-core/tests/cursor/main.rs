@@ -33,6 +33,7 @@ mod patches;
 mod promises;
 mod properties;
 mod readers;
+mod receipts;
 mod runs;
 mod sources;
 mod state;

@@ -7,15 +7,16 @@
 use std::time::Duration;
 
 use durable_core::{
-    ActivityOptions, Difference, Ending, Event, EventId, ExecutionId, Failure, Payload,
+    ActivityOptions, DetachedOptions, Difference, Ending, Event, EventId, ExecutionId, Failure,
+    Payload,
 };
 
 use super::driver::Driver;
 use super::events::{
     activity_cancelled, attribute_cleared, attribute_set, chained, child_cancelled,
-    child_scheduled, continued, event_sent, failure, gave_up, ok, operation, patch_marked,
-    promise_created, resolution_sent, returned, scheduled, state_cleared, state_set, status_set,
-    subscribed, timer_cancelled, timer_created,
+    child_scheduled, continued, event_sent, event_sent_with_receipt, failure, gave_up, ok,
+    operation, patch_marked, promise_created, resolution_sent, returned, scheduled, state_cleared,
+    state_set, status_set, subscribed, timer_cancelled, timer_created,
 };
 use super::past::Past;
 
@@ -233,12 +234,15 @@ fn resolving_a_promise_is_compared_by_its_target() {
 
 #[test]
 fn a_detached_start_is_compared_by_name_instance_and_input() {
+    let mut options = DetachedOptions::default();
+    options.deadline_ms = Some(7);
     let other_version = Event::OrchestrationChained {
         event_id: EventId::UNASSIGNED,
         name: "report".into(),
         version: Some("2.0.0".into()),
         instance: "report-1".into(),
         input: "1".into(),
+        options: options.unless_plain(),
     };
     Row::new(
         |code| code.start_detached("report", Some("report-1"), "1"),
@@ -268,7 +272,23 @@ fn a_sent_event_is_compared_by_target_and_name() {
     .check()
     .refuses(event_sent("else", "go", "1"), Difference::Target)
     .refuses(event_sent("other", "stop", "1"), Difference::Name)
+    .refuses(
+        event_sent_with_receipt("other", "go", "1"),
+        Difference::Receipt,
+    )
     .accepts(event_sent("other", "go", "2"));
+    Row::new(
+        |code| {
+            code.send_with_receipt("other", "go", "1");
+        },
+        event_sent_with_receipt("other", "go", "1"),
+    )
+    .check()
+    .refuses(event_sent("other", "go", "1"), Difference::Receipt)
+    .refuses(
+        event_sent_with_receipt("else", "go", "1"),
+        Difference::Target,
+    );
 }
 
 #[test]

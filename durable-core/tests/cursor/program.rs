@@ -61,6 +61,7 @@ enum What {
     Run,
     Patch(usize),
     Promise,
+    Send,
 }
 
 /// Any program; its commands are all alike or all different.
@@ -76,6 +77,7 @@ pub(crate) fn any_program(alike: bool) -> impl Strategy<Value = Program> {
         3 => Just(What::Run),
         1 => (0_usize..3).prop_map(What::Patch),
         2 => Just(What::Promise),
+        1 => Just(What::Send),
     ];
     let action = prop_oneof![
         60 => what.clone().prop_map(Action::Open),
@@ -379,6 +381,11 @@ impl<'a> Machine<'a> {
             What::Patch(n) => Command::Patch {
                 patch_id: format!("patch-{n}").into(),
             },
+            What::Send => Command::SendEvent {
+                target: "other".into(),
+                name: name.into(),
+                data: input.into(),
+            },
             What::Promise => return self.cursor.create_promise(name.into()).0,
         };
         self.cursor.open(request)
@@ -402,6 +409,7 @@ impl<'a> Machine<'a> {
                 version: None,
                 instance: (what == 9).then(|| text.as_str().into()),
                 input: value.into(),
+                options: None,
             },
             10 => OneWayCommand::SendEvent {
                 target: "other".into(),
@@ -471,6 +479,10 @@ pub(crate) fn can_be_completed(event: &Event) -> bool {
             | Event::TimerCreated { .. }
             | Event::SubOrchestrationScheduled { .. }
             | Event::PromiseCreated { .. }
+            | Event::ExternalEventSent {
+                awaits_receipt: true,
+                ..
+            }
     )
 }
 

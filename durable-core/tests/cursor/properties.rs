@@ -147,7 +147,7 @@ fn compared_fields(event: &Event) -> &'static [&'static str] {
         | Event::OperationCompleted { .. } => &["name"],
         Event::StateSet { .. } | Event::StateCleared { .. } => &["key"],
         Event::PromiseCreated { .. } => &["name", "number"],
-        Event::ExternalEventSent { .. } => &["target", "name"],
+        Event::ExternalEventSent { .. } => &["target", "name", "awaits_receipt"],
         Event::PromiseResolutionSent { .. } => &["target"],
         Event::PatchMarked { .. } => &["patch_id"],
         Event::TimerCancelled { .. }
@@ -167,6 +167,7 @@ fn altered(event: &Event, field: &str) -> Event {
         Value::String(text) => Value::from(format!("~{text}")),
         Value::Number(number) => Value::from(number.as_u64().unwrap() + 1_000),
         Value::Null => Value::from("2.0.0"),
+        Value::Bool(truth) => Value::from(!truth),
         failure => {
             let mut failure = failure.clone();
             failure["message"] = Value::from("another");

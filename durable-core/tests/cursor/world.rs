@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::events::{
-    cancel_requested, child_completed, child_failed, completed, failed, fired, raised, rejected,
-    resolved, started, terminated,
+    cancel_requested, child_completed, child_failed, completed, event_delivered,
+    event_undeliverable, failed, fired, raised, rejected, resolved, started, terminated,
 };
 use super::program::{Machine, Program, Seen, can_be_completed, channel};
 
@@ -132,6 +132,8 @@ fn answer(command: &Event, fails: bool) -> Event {
         (Event::SubOrchestrationScheduled { .. }, false) => child_completed(source, &text),
         (Event::SubOrchestrationScheduled { .. }, true) => child_failed(source, &text),
         (Event::TimerCreated { fire_at_ms, .. }, _) => fired(source, *fire_at_ms),
+        (Event::ExternalEventSent { .. }, false) => event_delivered(source),
+        (Event::ExternalEventSent { .. }, true) => event_undeliverable(source, &text),
         (_, false) => resolved(source, &text),
         (_, true) => rejected(source, &text),
     }

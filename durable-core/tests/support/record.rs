@@ -1,12 +1,14 @@
 //! Records of every kind: samples for the golden files, and strategies.
 
-use durable_core::provider::{InstanceStatus, Message, MessageBody, StartInstance};
+use durable_core::provider::{InstanceStatus, Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
-    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
-    decode_message, decode_status, encode_failure, encode_message, encode_status,
+    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, UnreadEvent,
+    decode_failure, decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
+use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
@@ -140,6 +142,20 @@ fn messages() -> Vec<(&'static str, Record)> {
     let cancel = MessageBody::Cancel {
         reason: "the customer left".into(),
     };
+    let news = UnreadEvent::new("news".into(), "[1]".into(), "s-1/0".into());
+    let with_options = StartInstance::new("fulfil".into(), "7".into())
+        .event(news)
+        .begins_at_ms(1_767_225_600_000)
+        .deadline_ms(1_767_225_700_000);
+    let deadline = MessageBody::DeadlinePassed {
+        deadline_ms: 1_767_225_700_000,
+    };
+    let receipt = MessageBody::Receipt {
+        execution_id,
+        source_event_id,
+        target: "order-8".into(),
+        outcome: SendOutcome::InstanceEnded,
+    };
     let terminate = |failure| MessageBody::Terminate { failure };
     let paid = Failure::new(FailureKind::Terminated, "déjà payé");
     vec![
@@ -171,6 +187,12 @@ fn messages() -> Vec<(&'static str, Record)> {
             "message.promise.rejected",
             message("p", promise(Err(declined()))),
         ),
+        (
+            "message.start.options",
+            message("s-1", MessageBody::Start(with_options)),
+        ),
+        ("message.deadline", message("timer/3/1", deadline)),
+        ("message.receipt", message("receipt/3/300", receipt)),
         ("message.cancel", message("c", cancel)),
         ("message.terminate", message("t", terminate(paid))),
         (
@@ -225,9 +247,15 @@ fn any_message() -> impl Strategy<Value = Message> {
 
 fn any_body() -> impl Strategy<Value = MessageBody> {
     let place = || (any_execution(), any_source());
-    let start = (text(), of(text()), text(), of(any_parent())).prop_map(
-        |(name, version, input, parent)| {
+    let event = (text(), text(), text())
+        .prop_map(|(name, data, message_id)| UnreadEvent::new(name, data, message_id));
+    let options = (vec(event, 0..3), of(any_number()), of(any_number()));
+    let start = (text(), of(text()), text(), of(any_parent()), options).prop_map(
+        |(name, version, input, parent, (events, begins_at_ms, deadline_ms))| {
             let mut start = StartInstance::new(name, input);
+            start.events = events;
+            start.begins_at_ms = begins_at_ms;
+            start.deadline_ms = deadline_ms;
             start.version = version;
             start.parent = parent;
             MessageBody::Start(start)
@@ -265,6 +293,19 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
             resolution,
         },
     );
+    let outcomes = vec![
+        SendOutcome::Accepted,
+        SendOutcome::UnknownInstance,
+        SendOutcome::InstanceEnded,
+    ];
+    let receipt = (place(), text(), select(outcomes)).prop_map(
+        |((execution_id, source_event_id), target, outcome)| MessageBody::Receipt {
+            execution_id,
+            source_event_id,
+            target,
+            outcome,
+        },
+    );
     prop_oneof![
         start.boxed(),
         activity.boxed(),
@@ -272,6 +313,10 @@ fn any_body() -> impl Strategy<Value = MessageBody> {
         child.boxed(),
         raised.boxed(),
         promise.boxed(),
+        receipt.boxed(),
+        any_number()
+            .prop_map(|deadline_ms| MessageBody::DeadlinePassed { deadline_ms })
+            .boxed(),
         any_text()
             .prop_map(|reason| MessageBody::Cancel { reason })
             .boxed(),

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use durable_core::provider::IdReuse;
 use durable_core::{
-    ActivityOptions, AttributeValue, Carried, Event, EventId, ExecutionId, Failure, FailureKind,
-    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    ActivityOptions, AttributeValue, Carried, DetachedOptions, Event, EventId, ExecutionId,
+    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
 };
 
 /// An entry, and which of the entries of its kind it is if there are several.
@@ -31,6 +32,8 @@ pub(crate) const BUILT_IN_FAILURE_KINDS: &[FailureKind] = &[
     FailureKind::Suspended,
     FailureKind::PayloadCodec,
     FailureKind::Storage,
+    FailureKind::UnknownInstance,
+    FailureKind::InstanceEnded,
 ];
 
 /// Samples of every kind.
@@ -243,6 +246,32 @@ fn external_events() -> Vec<Sample> {
                 target: "warehouse/Łódź".into(),
                 name: "reserve".into(),
                 data: "[\"a\\\"b\"]".into(),
+                awaits_receipt: false,
+            },
+        ),
+        sample(
+            "receipt",
+            Event::ExternalEventSent {
+                event_id: at(8),
+                target: "warehouse/Łódź".into(),
+                name: "reserve".into(),
+                data: "7".into(),
+                awaits_receipt: true,
+            },
+        ),
+        sample(
+            None,
+            Event::ExternalEventDelivered {
+                event_id: at(9),
+                source_event_id: at(8),
+            },
+        ),
+        sample(
+            None,
+            Event::ExternalEventUndeliverable {
+                event_id: at(9),
+                source_event_id: at(8),
+                failure: Failure::new(FailureKind::UnknownInstance, "it never was"),
             },
         ),
     ]
@@ -303,6 +332,7 @@ fn sub_orchestrations() -> Vec<Sample> {
                 version: None,
                 instance: "survey-7".into(),
                 input: "null".into(),
+                options: None,
             },
         ),
         sample(
@@ -313,9 +343,19 @@ fn sub_orchestrations() -> Vec<Sample> {
                 version: Some("3.0.0".into()),
                 instance: "survey-8".into(),
                 input: r#""\ud83d\ude00""#.into(),
+                options: detached_options().unless_plain(),
             },
         ),
     ]
+}
+
+fn detached_options() -> DetachedOptions {
+    let mut options = DetachedOptions::default();
+    options.reuse = IdReuse::RestartEnded;
+    options.events = vec![("news".into(), "[1]".into())];
+    options.begins_at_ms = Some(1_767_225_600_000);
+    options.deadline_ms = Some(1_767_225_700_000);
+    options
 }
 
 fn recorded_values() -> Vec<Sample> {
@@ -531,6 +571,8 @@ fn variant_of(kind: &FailureKind) -> &'static str {
         FailureKind::Suspended => "suspended",
         FailureKind::PayloadCodec => "payload_codec",
         FailureKind::Storage => "storage",
+        FailureKind::UnknownInstance => "unknown_instance",
+        FailureKind::InstanceEnded => "instance_ended",
         unknown => panic!("tests/support/samples.rs has no name for {unknown}"),
     }
 }

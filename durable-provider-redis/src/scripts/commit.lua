@@ -113,16 +113,9 @@ local function commit_turn(own)
   end
 
   -- Timers; an ended instance gets none.
-  local timer_count = number_arg()
-  local first_due = timer_count > 0 and tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2])
-  for _ = 1, timer_count do
+  for _ = 1, number_arg() do
     local timer, fire_at = arg(), arg()
-    if not is_ended(it) then
-      local set = padded(next_number()) .. ':' .. fire_at
-      call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. id)
-      put(it, 't:' .. timer, set)
-      if not first_due or tonumber(fire_at) < first_due then publish('t') end
-    end
+    if not is_ended(it) then set_timer(it, timer, fire_at) end
   end
   for _ = 1, number_arg() do cancel_timer(it, arg()) end
 
@@ -135,12 +128,13 @@ local function commit_turn(own)
   end
   for _ = 1, number_arg() do
     local target = targets[arg()]
-    receive(target, message_args())
+    local message = message_args()
+    local receipt = receive(target, message)
+    if receipt and not is_ended(it) then put_message(it, message.receipt.id, receipt) end
   end
   for _ = 1, number_arg() do
     local partition, target, message_id, bytes = arg(), arg(), arg(), arg()
-    call('XADD', K.outbox, next_number() .. '-0', 'p', partition, 't', target, 'id', message_id, 'm', bytes)
-    publish('o')
+    post(partition, target, message_id, bytes, optional_arg(), optional_arg())
   end
   for target_id, target in pairs(targets) do
     if target_id ~= id and target.exists then save_instance(target) end

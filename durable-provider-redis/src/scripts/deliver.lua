@@ -1,4 +1,5 @@
--- Puts messages from another partition's outbox into inboxes, in order, each once.
+-- Puts messages from another partition's outbox into inboxes, in order, each once. Receipts go
+-- back through the own outbox.
 -- KEYS: base, three per instance.
 if has_late_session() then return finish('LATE') end
 local source = arg()
@@ -13,7 +14,8 @@ for _ = 1, number_arg() do
   local number, it, message = arg(), targets[arg()], message_args()
   if tonumber(number) > tonumber(mark) then
     reached = number
-    receive(it, message)
+    local receipt = receive(it, message)
+    if receipt then post(source, message.receipt.sender, message.receipt.id, receipt) end
   end
 end
 for _, it in pairs(targets) do

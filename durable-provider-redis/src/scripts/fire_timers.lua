@@ -9,13 +9,15 @@ end
 local fired = 0
 for _ = 1, number_arg() do
   local member, it, message_id, message = arg(), owners[arg()], arg(), arg()
+  local is_hard_stop = arg() == '1'
   local at = call('ZSCORE', K.timers, member)
   if at and tonumber(at) <= now then
     call('ZREM', K.timers, member)
     fired = fired + 1
     if it.exists then
       call('HDEL', it.key, 't:' .. string.match(member, '^%d+:%d+:(%d+:%d+)'))
-      put_message(it, message_id, message)
+      put_message(it, message_id, message, is_hard_stop, is_hard_stop)
+      if is_hard_stop then resume(it) end
     end
   end
 end

@@ -282,13 +282,16 @@ local function refresh(it, has_new_message)
   return to_give
 end
 
--- Ends the lease of an instance: with messages it is ready.
-local function free_instance(it)
+local function end_lease(it)
   unlist(it)
   if it.sid then call('ZREM', K.held, of_session(it.sid, it.id)) end
   drop(it, 'sid')
   drop(it, 'tok')
   drop(it, 'gv')
+end
+-- Ends the lease of an instance: with messages it is ready.
+local function free_instance(it)
+  end_lease(it)
   refresh(it)
 end
 
@@ -299,11 +302,40 @@ local function append_message(it, message_id, bytes)
   refresh(it, true)
 end
 local function has_message(it, message_id) return call('HEXISTS', it.ids, message_id) == 1 end
--- Puts a message into an inbox, unless one with its id is there. A `Terminate` is to end it.
-local function put_message(it, message_id, bytes, is_to_end)
+-- Puts a message into an inbox, unless one with its id is there. A hard stop is to end it; one
+-- that ends a delay makes an instance that has not begun ready at once.
+local function put_message(it, message_id, bytes, is_to_end, ends_delay)
   if has_message(it, message_id) then return end
   if is_to_end and not it.te then change_code(it, function() put(it, 'te', '1') end) end
+  if ends_delay and it.le == '0' and not it.sid and tonumber(it.nb or '0') > now then
+    unlist(it)
+    drop(it, 'nb')
+  end
   append_message(it, message_id, bytes)
+end
+-- Lets a suspended instance go on: it is ready, even without a message.
+local function resume(it)
+  if it.sk ~= SUSPENDED then return end
+  put(it, 'sk', it.le == '0' and '0' or '1')
+  put(it, 'mr', '1')
+  touch(it)
+  free_instance(it)
+  publish('i' .. it.id)
+end
+
+-- Sets a timer, and publishes one that is due before all others.
+local first_due
+local function set_timer(it, timer, fire_at)
+  if first_due == nil then
+    first_due = tonumber(call('ZRANGE', K.timers, 0, 0, 'WITHSCORES')[2]) or false
+  end
+  local set = padded(next_number()) .. ':' .. fire_at
+  call('ZADD', K.timers, fire_at, set .. ':' .. timer .. ':' .. it.id)
+  put(it, 't:' .. timer, set)
+  if not first_due or tonumber(fire_at) < first_due then
+    publish('t')
+    first_due = tonumber(fire_at)
+  end
 end
 
 -- Attributes: all of them as JSON ('at'), and as members of the index that lack the id ('ai').
@@ -334,14 +366,38 @@ local function start_args()
   local start = { name = arg(), version = optional_arg(), parent = optional_arg() }
   if start.parent then start.parent_execution, start.parent_event = arg(), arg() end
   start.attributes = attribute_args(arg())
+  start.begins_at, start.deadline = optional_arg(), optional_arg()
   return start
 end
--- A message as it comes in the arguments; its sort is 's' for a start and 't' for a `Terminate`.
+-- A message as it comes in the arguments; its sort begins with 's' for a start, or with 'u' or 'w'
+-- for one that takes an instance that runs (and 'w' starts an ended one anew), with 't' for a hard stop, with 'c' for another message that ends a delay and with 'a' for a receipt, and goes
+-- on with 'r' if its sender wants a receipt.
+local messages_args
 local function message_args()
   local message = { id = arg(), bytes = arg() }
   local sort = arg()
-  message.start, message.is_to_end = sort == 's' and start_args(), sort == 't'
+  local first = string.sub(sort, 1, 1)
+  if first == 's' or first == 'u' or first == 'w' then
+    message.start, message.messages = start_args(), messages_args()
+    message.takes, message.restarts = first ~= 's', first == 'w'
+  end
+  message.is_to_end = string.byte(sort) == 116
+  message.ends_delay = message.is_to_end or string.byte(sort) == 99
+  message.is_receipt = string.byte(sort) == 97
+  if #sort > 1 then
+    message.receipt = {
+      sender = arg(), id = arg(),
+      accepted = optional_arg(), unknown = optional_arg(), ended = optional_arg(),
+    }
+  end
   return message
+end
+
+-- What an instance that runs gets of a start.
+messages_args = function()
+  local messages = {}
+  for i = 1, number_arg() do messages[i] = message_args() end
+  return messages
 end
 
 -- Creates the instance, or starts an ended one anew, in an execution above all that
@@ -353,9 +409,11 @@ local function begin_execution(it, start, message_id, bytes)
     put(it, 'fx', execution)
     call('ZADD', K.index, 0, it.id)
   end
+  -- A session that answers the last messages of an ended instance would begin it early.
+  if start.begins_at then end_lease(it) end
   change_code(it, function()
     if it.exists then
-      for _, name in ipairs({ 'vr', 'te', 'bl', 'cu', 'pi', 'pe', 'pv', 'st' }) do
+      for _, name in ipairs({ 'vr', 'te', 'bl', 'cu', 'pi', 'pe', 'pv', 'st', 'nb', 'ba' }) do
         it[name] = true
         drop(it, name)
       end
@@ -364,6 +422,10 @@ local function begin_execution(it, start, message_id, bytes)
     put(it, 'nm', start.name)
     if start.version then put(it, 'vr', start.version) end
   end)
+  if start.begins_at then
+    put(it, 'nb', start.begins_at)
+    put(it, 'ba', start.begins_at)
+  end
   set_attributes(it, start.attributes)
   it.exists = true
   put(it, 'ex', execution)
@@ -377,16 +439,36 @@ local function begin_execution(it, start, message_id, bytes)
     put(it, 'pv', start.parent_event)
   end
   append_message(it, message_id, bytes)
+  if start.deadline then set_timer(it, execution .. ':1', start.deadline) end
   publish('i' .. it.id)
   return execution
 end
--- Takes in a message from another instance: a start is one only for an id without instance.
-local function receive(it, message)
-  if it.exists then
-    put_message(it, message.id, message.bytes, message.is_to_end)
-  elseif message.start then
+-- Takes in a message from another instance: a start is one for an id without instance, or as its
+-- policy says. Answers with the receipt, if the sender wants one.
+local receive
+receive = function(it, message)
+  local receipt = message.receipt
+  if not it.exists then
+    if not message.start then return receipt and receipt.unknown end
     begin_execution(it, message.start, message.id, message.bytes)
+  elseif message.restarts and is_ended(it) then
+    begin_execution(it, message.start, message.id, message.bytes)
+  elseif message.takes and not is_ended(it) then
+    for _, part in ipairs(message.messages) do receive(it, part) end
+  elseif (receipt or message.is_receipt) and is_ended(it) then
+    return receipt and receipt.ended
+  else
+    put_message(it, message.id, message.bytes, message.is_to_end, message.ends_delay)
   end
+  return receipt and receipt.accepted
+end
+-- Puts a message to an instance of another partition into the outbox.
+local function post(partition, target, message_id, bytes, receipt, reuse)
+  local fields = { 'p', partition, 't', target, 'id', message_id, 'm', bytes }
+  if receipt then fields[9], fields[10] = 'r', receipt end
+  if reuse then fields[#fields + 1], fields[#fields + 2] = 'u', reuse end
+  call('XADD', K.outbox, next_number() .. '-0', unpack(fields))
+  publish('o')
 end
 
 -- Work. Its state is 'holder token failures crashes cancelled lane'; without a holder ('-')
@@ -525,7 +607,6 @@ local function claim_oldest(wanted, max, session, claimed)
   return taken
 end
 
--- Timers.
 local function cancel_timer(it, timer)
   local set = call('HGET', it.key, 't:' .. timer)
   if not set then return end

@@ -8,14 +8,11 @@ if status then
   put(it, 'sk', SUSPENDED)
   put(it, 'st', status)
   publish('d' .. it.id)
-elseif it.sk == SUSPENDED then
-  put(it, 'sk', it.le == '0' and '0' or '1')
-  put(it, 'mr', '1')
+  touch(it)
+  free_instance(it)
+  publish('i' .. it.id)
 else
-  return finish('ACCEPTED')
+  resume(it)
 end
-touch(it)
-free_instance(it)
 save_instance(it)
-publish('i' .. it.id)
 return finish('ACCEPTED')

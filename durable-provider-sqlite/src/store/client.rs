@@ -14,24 +14,39 @@ use crate::codec::{status_bytes, status_number};
 use crate::error::Step;
 use crate::number::{int, uint};
 use crate::sql;
-use crate::turn::{PreparedMessage, StartRequest};
+use crate::turn::{PreparedMessage, PreparedStart, StartRequest};
 
 impl Store<'_, '_> {
     pub(crate) fn start(
         &mut self,
         id: &InstanceId,
-        request: StartRequest<'_>,
+        start: &PreparedStart,
         reuse: IdReuse,
     ) -> Step<StartOutcome> {
-        let found = self.find(id)?;
-        if let Some(instance) = &found
+        let request = start.request();
+        let mut found = self.find(id)?;
+        if let Some(instance) = &mut found
             && let Some(answer) = self.answer_to_start(instance, request.message_id, reuse)?
         {
+            if let StartOutcome::AlreadyRunning { .. } = answer {
+                self.put_all(instance, &start.messages)?;
+            }
             return Ok(answer);
         }
         let execution_id = self.begin_execution(id, found, request)?;
         let seen = Some(self.state.seen());
         Ok(StartOutcome::Started { execution_id, seen })
+    }
+
+    fn put_all(&mut self, instance: &mut Instance, messages: &[PreparedMessage]) -> Step<()> {
+        let mut has_moved = false;
+        for message in messages {
+            has_moved |= self.put_outgoing(instance, message.bytes())?;
+        }
+        if has_moved {
+            self.save_place(instance)?;
+        }
+        Ok(())
     }
 
     /// What to answer without starting anything; `None` if it is to be started anew.
@@ -89,8 +104,16 @@ impl Store<'_, '_> {
             None => self.create(id, request)?,
         };
         self.note(Change::Instance(id.clone()));
+        instance.not_before_ms = request.start.begins_at_ms.unwrap_or(0);
+        if request.start.begins_at_ms.is_some() {
+            // A session that answers the last messages of an ended instance would begin it early.
+            instance.session = None;
+            instance.given_seq = 0;
+            instance.ready = None;
+        }
         self.put_start(&mut instance, request)?;
         self.save_place(&instance)?;
+        self.set_deadline(&instance, request.start)?;
         Ok(instance.execution_id)
     }
 
@@ -123,6 +146,7 @@ impl Store<'_, '_> {
                 now_ms,
                 request.message_id.as_str(),
                 execution,
+                request.start.begins_at_ms.map(int),
             ],
         )?;
         let code = self.code_number(RequiredCode::new(name, version.clone()))?;
@@ -184,6 +208,7 @@ impl Store<'_, '_> {
                 now_ms,
                 request.message_id.as_str(),
                 execution,
+                request.start.begins_at_ms.map(int),
             ],
         )?;
         instance.code = self.code_number(RequiredCode::new(name, version.clone()))?;
@@ -227,16 +252,16 @@ impl Store<'_, '_> {
     }
 
     pub(crate) fn resume(&mut self, id: &InstanceId) -> Step<SendOutcome> {
-        self.change_unless_ended(id, |instance| {
-            if !instance.is_suspended() {
-                return None;
-            }
-            instance.must_run = true;
-            Some(match instance.last_event_id {
-                EventId::UNASSIGNED => InstanceStatus::Pending,
-                _ => InstanceStatus::Running,
-            })
-        })
+        self.change_unless_ended(id, resumed)
+    }
+
+    /// Lets a suspended instance go on. The caller stores its place.
+    pub(super) fn resume_instance(&mut self, id: &InstanceId, instance: &mut Instance) -> Step<()> {
+        if let Some(status) = resumed(instance) {
+            self.set_status(id, instance, &status)?;
+            self.free(instance)?;
+        }
+        Ok(())
     }
 
     /// Changes the status of an instance that has not ended. If the change gives
@@ -277,4 +302,16 @@ impl Store<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The status of a suspended instance that goes on: it is ready, even without a message.
+fn resumed(instance: &mut Instance) -> Option<InstanceStatus> {
+    if !instance.is_suspended() {
+        return None;
+    }
+    instance.must_run = true;
+    Some(match instance.last_event_id {
+        EventId::UNASSIGNED => InstanceStatus::Pending,
+        _ => InstanceStatus::Running,
+    })
 }

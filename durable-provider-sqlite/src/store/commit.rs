@@ -2,8 +2,7 @@
 //! after that is rolled back by the writer.
 
 use durable_core::provider::{
-    Change, ClaimedWork, CommitOutcome, Committed, OutgoingMessage, ProviderError, RequiredCode,
-    TurnCommit,
+    Change, ClaimedWork, CommitOutcome, Committed, ProviderError, RequiredCode, TurnCommit,
 };
 use durable_core::{EventId, ExecutionId, InstanceId, Payload};
 use rusqlite::params;
@@ -18,7 +17,7 @@ use crate::codec::{Entries, status_number};
 use crate::error::{Fault, Step};
 use crate::number::int;
 use crate::sql;
-use crate::turn::{OutgoingBytes, PreparedTurn, StartRequest};
+use crate::turn::PreparedTurn;
 
 impl Store<'_, '_> {
     pub(crate) fn commit(&mut self, prepared: &PreparedTurn) -> Step<CommitOutcome> {
@@ -196,32 +195,6 @@ impl Store<'_, '_> {
             self.run(sql::TIMER_DELETE_ALL, [instance.key])?;
             self.spill_all_to_rows(instance)?;
             self.cancel_all_work_of(instance.key)?;
-        }
-        Ok(())
-    }
-
-    /// Tells another instance, or this one, something.
-    fn deliver(
-        &mut self,
-        own: &mut Instance,
-        outgoing: &OutgoingMessage,
-        bytes: &[u8],
-    ) -> Step<()> {
-        let OutgoingMessage { target, message } = outgoing;
-        match self.find(target)? {
-            Some(found) if found.key == own.key => {
-                self.put_outgoing(own, OutgoingBytes::of(message, bytes))?;
-            }
-            Some(mut found) => {
-                if self.put_outgoing(&mut found, OutgoingBytes::of(message, bytes))? {
-                    self.save_place(&found)?;
-                }
-            }
-            None => {
-                if let Some(start) = StartRequest::of(message, bytes) {
-                    self.begin_execution(target, None, start)?;
-                }
-            }
         }
         Ok(())
     }

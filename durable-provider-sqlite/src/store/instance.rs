@@ -11,7 +11,7 @@ use crate::codec::{status_kind, status_number};
 use crate::error::Step;
 use crate::number::{count, int, uint};
 use crate::sql;
-use crate::turn::{OutgoingBytes, StartRequest};
+use crate::turn::{Hurry, OutgoingBytes, StartRequest};
 
 /// The place of something among all that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +87,12 @@ impl Instance {
 
     pub(super) fn is_suspended(&self) -> bool {
         self.status == StatusKind::Suspended
+    }
+
+    /// Whether its start is delayed, or that of a node that could not run it.
+    fn is_delayed(&self, now_ms: u64) -> bool {
+        let has_begun = self.last_event_id != EventId::UNASSIGNED;
+        !has_begun && self.session.is_none() && self.not_before_ms > now_ms
     }
 
     pub(super) fn is_held_under(&self, lease: &Lease) -> bool {
@@ -183,12 +189,21 @@ impl Store<'_, '_> {
         instance: &mut Instance,
         message: OutgoingBytes<'_>,
     ) -> Step<bool> {
-        let loses_code = message.is_terminate && instance.code != CodeNumber::NONE;
+        let Hurry {
+            is_hard_stop,
+            ends_delay,
+        } = message.hurry;
+        let loses_code = is_hard_stop && instance.code != CodeNumber::NONE;
         if loses_code {
             instance.code = CodeNumber::NONE;
         }
+        let is_hurried = ends_delay && instance.is_delayed(self.state.now_ms);
+        if is_hurried {
+            instance.not_before_ms = 0;
+            instance.ready = None;
+        }
         let has_moved = self.put_message(instance, message.message_id, message.bytes)?;
-        Ok(has_moved || loses_code)
+        Ok(has_moved || loses_code || is_hurried)
     }
 
     /// Puts the message that begins an execution into the inbox. The inbox of an instance

@@ -13,6 +13,7 @@ mod catalog;
 mod claim_instances;
 mod client;
 mod commit;
+mod deliver;
 mod inline_work;
 mod instance;
 mod prune;

@@ -1,14 +1,15 @@
 //! Timers: set by commits, moved into inboxes when they are due.
 
-use durable_core::MessageId;
-use durable_core::provider::{Change, FiredTimers, Message, MessageBody, SourceEvent, TurnCommit};
+use durable_core::provider::{Change, FiredTimers, Message, StartInstance, TurnCommit};
 
 use super::Store;
+use super::instance::Instance;
 use super::work::RowKey;
 use crate::codec::message_bytes;
 use crate::error::Step;
 use crate::number::{int, limit, uint};
 use crate::sql;
+use crate::turn::OutgoingBytes;
 
 /// A timer that is due.
 struct DueTimer {
@@ -26,13 +27,7 @@ impl Store<'_, '_> {
             let Some(fire_at_ms) = turn.timer_due_ms(*timer) else {
                 continue;
             };
-            if first_due_ms.is_none_or(|first| fire_at_ms < first) {
-                self.note(Change::Timers);
-            }
-            let [key, execution, event] = RowKey::new(key, *timer).parameters();
-            let number = int(self.state.next_number());
-            let set = [key, execution, event, int(fire_at_ms), number];
-            self.run(sql::TIMER_SET, set)?;
+            self.set_timer(RowKey::new(key, *timer), fire_at_ms, first_due_ms)?;
         }
         Ok(())
     }
@@ -75,21 +70,42 @@ impl Store<'_, '_> {
         let Some(mut instance) = self.load(key.instance_key)? else {
             return Ok(());
         };
-        let SourceEvent {
-            execution_id,
-            event_id,
-        } = key.source;
-        let message_id = MessageId::from(format!("timer/{execution_id}/{event_id}"));
-        let body = MessageBody::TimerFired {
-            execution_id,
-            source_event_id: event_id,
-            fire_at_ms,
-        };
-        let message = Message::new(message_id, body);
+        let message = Message::timer_fired(key.source, fire_at_ms);
         let bytes = message_bytes(&message)?;
-        if self.put_message(&mut instance, &message.message_id, &bytes)? {
+        let mut has_moved =
+            self.put_outgoing(&mut instance, OutgoingBytes::of(&message, &bytes))?;
+        if message.body.is_hard_stop() && instance.is_suspended() {
+            let id = self.id_of(instance.key)?;
+            self.resume_instance(&id, &mut instance)?;
+            has_moved = true;
+        }
+        if has_moved {
             self.save_place(&instance)?;
         }
+        Ok(())
+    }
+
+    /// Sets the timer that ends an instance.
+    pub(super) fn set_deadline(&mut self, instance: &Instance, start: &StartInstance) -> Step<()> {
+        let Some((deadline, fire_at_ms)) = start.deadline(instance.execution_id) else {
+            return Ok(());
+        };
+        let first_due_ms = self.next_timer_ms()?;
+        self.set_timer(
+            RowKey::new(instance.key, deadline),
+            fire_at_ms,
+            first_due_ms,
+        )
+    }
+
+    fn set_timer(&mut self, timer: RowKey, fire_at_ms: u64, first_due_ms: Option<u64>) -> Step<()> {
+        if first_due_ms.is_none_or(|first| fire_at_ms < first) {
+            self.note(Change::Timers);
+        }
+        let [key, execution, event] = timer.parameters();
+        let number = int(self.state.next_number());
+        let set = [key, execution, event, int(fire_at_ms), number];
+        self.run(sql::TIMER_SET, set)?;
         Ok(())
     }
 

@@ -369,7 +369,7 @@ mod tests {
         let message = Message::new("s".into(), MessageBody::Start(start));
         let start = PreparedStart::new(&id, message, &Limits::default()).unwrap();
         job(Outlives::PowerCut, move |store| {
-            store.start(&id, start.request(), IdReuse::Refuse)
+            store.start(&id, &start, IdReuse::Refuse)
         })
     }
 

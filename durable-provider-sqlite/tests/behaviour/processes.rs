@@ -54,10 +54,7 @@ async fn a_message_from_another_process_reaches_the_holder() {
     start(&here, "a").await;
     let ready = here.fetch_instances(session, 9).await.unwrap();
     assert_eq!(ready.instances.len(), 1);
-    let outgoing = OutgoingMessage {
-        target: "a".into(),
-        message: event_message("m1"),
-    };
+    let outgoing = OutgoingMessage::new("a".into(), event_message("m1"));
     let _ = there.send(outgoing).await.unwrap();
     let wait = here.wait(Some(session), &WakeTopic::Instances, ready.seen);
     wait.await.unwrap();

@@ -43,18 +43,31 @@ pub struct InstanceHandle<O> {
     pub(super) id: InstanceId,
     /// From where to wait for it without having looked, if it was started by this.
     pub(super) started: Option<WakeSeq>,
+    was_started: bool,
     output: PhantomData<fn() -> O>,
 }
 
 impl<O> Clone for InstanceHandle<O> {
     fn clone(&self) -> Self {
-        Self::started(self.client.clone(), self.id.clone(), self.started)
+        Self {
+            client: self.client.clone(),
+            id: self.id.clone(),
+            started: self.started,
+            was_started: self.was_started,
+            output: PhantomData,
+        }
     }
 }
 
 impl<O> InstanceHandle<O> {
     pub(super) fn new(client: Client, id: InstanceId) -> Self {
-        Self::started(client, id, None)
+        Self {
+            client,
+            id,
+            started: None,
+            was_started: false,
+            output: PhantomData,
+        }
     }
 
     /// A handle on an instance that was just started, if it is known what was seen then.
@@ -63,8 +76,15 @@ impl<O> InstanceHandle<O> {
             client,
             id,
             started: seen,
+            was_started: true,
             output: PhantomData,
         }
+    }
+
+    /// Whether the start that gave this handle started the instance, now or in an earlier
+    /// attempt. It did not if the instance ran and was taken as it was.
+    pub fn was_started(&self) -> bool {
+        self.was_started
     }
 
     /// Its id.

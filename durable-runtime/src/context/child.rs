@@ -4,15 +4,19 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use durable_core::{Command, Failure, InstanceId, OneWayCommand};
+use durable_core::provider::IdReuse;
+use durable_core::{
+    Command, DetachedOptions, Failure, InstanceId, Name, OneWayCommand, Payload, Version,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use crate::execution::DurableOperation;
-use crate::handle::{OrchestrationName, OrchestrationRef};
-use crate::payload::{self, PayloadSubject};
+use crate::handle::{EventRef, OrchestrationName, OrchestrationRef};
+use crate::payload::{self, PayloadSubject, rounded_up_ms};
 
 impl OrchestrationContext {
     /// Starts another orchestration as a child and waits for what it returns.
@@ -85,22 +89,128 @@ impl OrchestrationContext {
     where
         I: Serialize,
     {
+        self.detached(orchestration, instance, input).start()
+    }
+
+    /// Starts another orchestration under this id with options, and does not wait for it.
+    ///
+    /// ```
+    /// # use durable_runtime::{EventName, Failure, IdReuse, Orchestration, OrchestrationContext};
+    /// # use std::time::Duration;
+    /// # const CART: Orchestration<(), ()> = Orchestration::new("cart");
+    /// # const ADD: EventName<String> = EventName::new("add");
+    /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
+    /// ctx.detached(CART, "cart-7", &())
+    ///     .with_event(ADD, &"tea".to_owned())
+    ///     .reuse(IdReuse::RestartEnded)
+    ///     .deadline(Duration::from_secs(86_400))
+    ///     .start()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn detached<I, O>(
+        &self,
+        orchestration: impl OrchestrationRef<I, O>,
+        instance: impl Into<InstanceId>,
+        input: &I,
+    ) -> Detached
+    where
+        I: Serialize,
+    {
         let OrchestrationName { name, version } = orchestration.into_name();
-        let subject = self.subject("orchestration", name)?;
         let instance = instance.into();
-        payload::check_new_id(self.limits(), &instance)?;
-        let input = payload::encode(self.limits(), "input", &subject, input)?;
-        self.shared.emit(OneWayCommand::StartDetached {
-            name: subject.name,
+        let subject = self.subject("orchestration", name);
+        let start = subject.and_then(|subject| {
+            payload::check_new_id(self.limits(), &instance)?;
+            let input = payload::encode(self.limits(), "input", &subject, input)?;
+            Ok((subject.name, input))
+        });
+        Detached {
+            ctx: self.clone(),
             version,
-            instance: Some(instance),
-            input,
-        })
+            instance,
+            start,
+            reuse: None,
+            options: DetachedOptions::default(),
+        }
     }
 
     pub(super) fn checked_instance(&self, instance: InstanceId) -> Result<InstanceId, Failure> {
         self.subject("instance", instance.as_str().into())?;
         Ok(instance)
+    }
+}
+
+/// An instance that no parent waits for: set its options, then start it.
+#[derive(Debug)]
+#[must_use = "an instance is started by `start`"]
+pub struct Detached {
+    ctx: OrchestrationContext,
+    version: Option<Version>,
+    instance: InstanceId,
+    /// The name and the input.
+    start: Result<(Name, Payload), Failure>,
+    reuse: Option<IdReuse>,
+    options: DetachedOptions,
+}
+
+impl Detached {
+    /// What to do when the id is taken. By default nothing is started, and a start
+    /// [with an event](Self::with_event) gives the event to an instance that runs.
+    pub fn reuse(mut self, reuse: IdReuse) -> Self {
+        self.reuse = Some(reuse);
+        self
+    }
+
+    /// Starts the instance with an event, or gives the event to the instance that runs: one
+    /// step of the store, all of it or nothing.
+    pub fn with_event<T: Serialize>(mut self, event: impl EventRef<T>, data: &T) -> Self {
+        let subject = self.ctx.subject("event", event.into_name());
+        let event = subject.and_then(|subject| {
+            let data = payload::encode(self.ctx.limits(), "data", &subject, data)?;
+            Ok((subject.name, data))
+        });
+        match event {
+            Ok(event) => self.options.events.push(event),
+            Err(failure) => self.start = self.start.and(Err(failure)),
+        }
+        self
+    }
+
+    /// Has the instance begin after this time.
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.options.begins_at_ms = Some(self.from_now(delay));
+        self
+    }
+
+    /// Has the store end the instance if it has not ended after this time.
+    pub fn deadline(mut self, within: Duration) -> Self {
+        self.options.deadline_ms = Some(self.from_now(within));
+        self
+    }
+
+    fn from_now(&self, duration: Duration) -> u64 {
+        self.ctx.now_ms().saturating_add(rounded_up_ms(duration))
+    }
+
+    /// Starts it, once, with the commit of what happened so far.
+    ///
+    /// # Errors
+    ///
+    /// As [`start_detached`](OrchestrationContext::start_detached).
+    pub fn start(mut self) -> Result<(), Failure> {
+        let (name, input) = self.start?;
+        self.options.reuse = self.reuse.unwrap_or(match self.options.events.is_empty() {
+            true => IdReuse::Refuse,
+            false => IdReuse::UseRunning,
+        });
+        self.ctx.shared.emit(OneWayCommand::StartDetached {
+            name,
+            version: self.version,
+            instance: Some(self.instance),
+            input,
+            options: self.options.unless_plain(),
+        })
     }
 }
 

@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use durable_core::{Command, Failure, InstanceId, OneWayCommand, Outcome};
+use durable_core::{Command, Failure, InstanceId, Name, OneWayCommand, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -105,36 +106,99 @@ impl OrchestrationContext {
         }
     }
 
-    /// Raises an event for another instance. If there is none, or it has ended, the event is
-    /// dropped and the sender is not told: where that matters, have the receiver answer.
+    /// Raises an event for another instance.
+    ///
+    /// Awaited, it gives the receipt: the event is in the inbox of that instance, or there is
+    /// no such instance, or it has ended. A receipt says nothing about whether the code of the
+    /// receiver reads the event; where that matters, have the receiver answer.
+    /// [`detach`](SendEvent::detach) sends it one way, which costs neither another event nor
+    /// another turn.
     ///
     /// ```
-    /// # use durable_runtime::{EventName, Failure, OrchestrationContext};
+    /// # use durable_runtime::{EventName, Failure, FailureKind, OrchestrationContext};
     /// # const APPROVED: EventName<bool> = EventName::new("approved");
     /// # async fn example(ctx: OrchestrationContext) -> Result<(), Failure> {
-    /// ctx.send_event("order-7", APPROVED, &true)?;
+    /// match ctx.send_event("order-7", APPROVED, &true).await {
+    ///     Err(gone) if gone.kind == FailureKind::UnknownInstance => { /* it never was */ }
+    ///     Err(over) if over.kind == FailureKind::InstanceEnded => { /* it is too late */ }
+    ///     sent => sent?,
+    /// }
+    /// ctx.send_event("audit", APPROVED, &true).detach()?;
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
+    pub fn send_event<T: Serialize>(
+        &self,
+        target: impl Into<InstanceId>,
+        event: impl EventRef<T>,
+        data: &T,
+    ) -> SendEvent {
+        let command = self.event_to_send(target.into(), event.into_name(), data);
+        SendEvent {
+            operation: DurableOperation::lazy(&self.shared, command),
+        }
+    }
+
+    fn event_to_send<T: Serialize>(
+        &self,
+        target: InstanceId,
+        name: Name,
+        data: &T,
+    ) -> Result<Command, Failure> {
+        let subject = self.subject("event", name)?;
+        let target = self.checked_instance(target)?;
+        let data = payload::encode(self.limits(), "data", &subject, data)?;
+        Ok(Command::SendEvent {
+            target,
+            name: subject.name,
+            data,
+        })
+    }
+}
+
+/// An event for another instance: await its receipt, or detach it.
+///
+/// # Errors
+///
+/// Awaited it gives a failure of kind `UnknownInstance` or `InstanceEnded` if the event has no
+/// receiver, `LimitExceeded` if a name or the data is empty or too long, `InvalidPayload` if the
+/// data does not encode, `Cancelled` if this instance is asked to stop before the receipt has
+/// come, and `DeterminismViolation` if the caller is not the orchestration itself.
+#[derive(Debug)]
+#[must_use = "an event is sent when the future is first polled, or by `detach`"]
+pub struct SendEvent {
+    operation: DurableOperation,
+}
+
+impl SendEvent {
+    /// Sends the event one way: if it has no receiver, it is dropped and the sender is not told.
     ///
     /// # Errors
     ///
     /// A failure of kind `LimitExceeded` if a name or the data is empty or too long,
     /// `InvalidPayload` if the data does not encode, and `DeterminismViolation` if the caller
     /// is not the orchestration itself.
-    pub fn send_event<T: Serialize>(
-        &self,
-        target: impl Into<InstanceId>,
-        event: impl EventRef<T>,
-        data: &T,
-    ) -> Result<(), Failure> {
-        let subject = self.subject("event", event.into_name())?;
-        let target = self.checked_instance(target.into())?;
-        let data = payload::encode(self.limits(), "data", &subject, data)?;
-        self.shared.emit(OneWayCommand::SendEvent {
-            target,
-            name: subject.name,
-            data,
+    pub fn detach(self) -> Result<(), Failure> {
+        let shared = Arc::clone(self.operation.shared());
+        match self.operation.detach()? {
+            Some(Command::SendEvent { target, name, data }) => {
+                shared.emit(OneWayCommand::SendEvent { target, name, data })
+            }
+            // It was polled, and is on its way.
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Future for SendEvent {
+    type Output = Result<(), Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.get_mut().operation.poll_outcome(cx);
+        polled.map(|outcome| match outcome {
+            Outcome::Failed(failure) => Err(*failure),
+            _ => Ok(()),
         })
     }
 }

@@ -26,8 +26,8 @@ use crate::execution::{Misuse, Shared};
 
 pub use activity::ActivityCall;
 pub use branch::{Branch, IndexedBranch};
-pub use child::SubOrchestration;
-pub use event::{ExternalEvent, TryExternalEvent};
+pub use child::{Detached, SubOrchestration};
+pub use event::{ExternalEvent, SendEvent, TryExternalEvent};
 pub use events::ExternalEvents;
 pub use patch::Patched;
 pub use promise::Promise;

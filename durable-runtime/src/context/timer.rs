@@ -9,6 +9,7 @@ use durable_core::{Command, Failure, Outcome};
 
 use super::OrchestrationContext;
 use crate::execution::DurableOperation;
+use crate::payload::rounded_up_ms;
 
 impl OrchestrationContext {
     /// Waits this long, counted from [`now`](Self::now); rounded up to milliseconds.
@@ -54,12 +55,6 @@ impl OrchestrationContext {
             operation: DurableOperation::lazy(&self.shared, Ok(Command::Timer { fire_at_ms })),
         }
     }
-}
-
-/// In whole milliseconds, rounded up: no timer is shorter than it says.
-fn rounded_up_ms(duration: Duration) -> u64 {
-    let ms = duration.as_nanos().div_ceil(1_000_000);
-    u64::try_from(ms).unwrap_or(u64::MAX)
 }
 
 /// A durable timer.

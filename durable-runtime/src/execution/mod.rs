@@ -21,7 +21,7 @@ use std::task::Waker;
 
 use durable_core::{
     ActivityDeadline, Advance, AppendedEntry, Attributes, Cursor, Delivery, Event, EventId,
-    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
+    EventKind, ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -158,6 +158,11 @@ impl Execution {
     pub(crate) fn activity_deadline(&self, scheduled: EventId) -> Option<ActivityDeadline> {
         let shared = self.shared.lock();
         shared.cursor.activity_deadline(scheduled).cloned()
+    }
+
+    /// The kind of the event at this position, if what it scheduled is open.
+    pub(crate) fn open_kind(&self, scheduled: EventId) -> Option<EventKind> {
+        self.shared.lock().cursor.open_kind(scheduled)
     }
 
     /// Adds a recorded entry to what is to be replayed.

@@ -65,6 +65,20 @@ impl DurableOperation {
         }
     }
 
+    /// The command of an operation that nothing will wait for; `None` if it was polled before:
+    /// then it stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Why the command is not valid.
+    pub(crate) fn detach(mut self) -> Result<Option<Command>, Failure> {
+        match std::mem::replace(&mut self.stage, OperationStage::DONE) {
+            OperationStage::Unpolled(command, _) => Ok(Some(command)),
+            OperationStage::Refused(failure) => Err(failure),
+            OperationStage::Asked(_) | OperationStage::Done { .. } => Ok(None),
+        }
+    }
+
     /// Turns the operation into one that fails when it is polled.
     pub(crate) fn refuse(&mut self, failure: Failure) {
         if matches!(self.stage, OperationStage::Unpolled(..)) {

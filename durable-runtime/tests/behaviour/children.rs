@@ -126,7 +126,7 @@ async fn a_child_id_that_is_taken_is_a_failure_of_the_call() {
         }
         let own = ctx.sub_orchestration(CHILD, &1).id(ctx.instance_id()).await;
         assert_eq!(own.unwrap_err().kind, FailureKind::InstanceExists);
-        ctx.send_event("running", GO, &())?;
+        ctx.send_event("running", GO, &()).detach()?;
         Ok(5)
     })
     .orchestration(CHILD, |ctx: OrchestrationContext, n| async move {
@@ -334,17 +334,13 @@ async fn a_start_that_the_store_delivers_twice_starts_one_child() {
     settle().await;
     // An answer that comes twice is recorded once.
     let child = node.client().instance(CHILD, "c");
-    let answer = OutgoingMessage {
-        target: InstanceId::from("p"),
-        message: Message {
-            message_id: "again".into(),
-            body: MessageBody::SubOrchestrationFinished {
-                execution_id: ExecutionId::FIRST,
-                source_event_id: EventId::new(2),
-                result: Ok("8".into()),
-            },
-        },
+    let body = MessageBody::SubOrchestrationFinished {
+        execution_id: ExecutionId::FIRST,
+        source_event_id: EventId::new(2),
+        result: Ok("8".into()),
     };
+    let message = Message::new("again".into(), body);
+    let answer = OutgoingMessage::new(InstanceId::from("p"), message);
     child.raise(GO, &()).await.unwrap();
     let _ = world.store.send(answer).await.unwrap();
     let result = instance.wait().await.unwrap();

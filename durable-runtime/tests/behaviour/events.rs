@@ -35,7 +35,7 @@ async fn send(
     (target, numbers): (String, Vec<u32>),
 ) -> Result<(), Failure> {
     for number in numbers {
-        ctx.send_event(target.as_str(), NUMBER, &number)?;
+        ctx.send_event(target.as_str(), NUMBER, &number).detach()?;
     }
     Ok(())
 }
@@ -239,7 +239,8 @@ async fn an_instance_can_send_an_event_to_itself() {
     let world = World::new();
     let registry = Registry::builder()
         .orchestration(COLLECT, |ctx: OrchestrationContext, number| async move {
-            ctx.send_event(ctx.instance_id(), NUMBER, &number)?;
+            ctx.send_event(ctx.instance_id(), NUMBER, &number)
+                .detach()?;
             Ok::<_, Failure>(vec![ctx.external_event(NUMBER).await?])
         })
         .build()

@@ -50,7 +50,7 @@ async fn journey(ctx: OrchestrationContext, round: u32) -> Result<u32, Failure> 
 async fn child(ctx: OrchestrationContext, n: u32) -> Result<u32, Failure> {
     let parent = ctx.instance_id();
     let parent = parent.split('/').next().unwrap();
-    ctx.send_event(parent, BONUS, &33)?;
+    ctx.send_event(parent, BONUS, &33).detach()?;
     ctx.activity(DOUBLE, &0).await?;
     Ok(n)
 }

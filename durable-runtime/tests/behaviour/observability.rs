@@ -140,13 +140,7 @@ async fn faults_and_violations_are_counted() {
 }
 
 fn message(id: &str, body: MessageBody) -> OutgoingMessage {
-    OutgoingMessage {
-        target: "f".into(),
-        message: Message {
-            message_id: id.into(),
-            body,
-        },
-    }
+    OutgoingMessage::new("f".into(), Message::new(id.into(), body))
 }
 
 #[tokio::test(start_paused = true)]

@@ -133,7 +133,8 @@ async fn talk(ctx: OrchestrationContext, word: String) -> Result<String, Failure
     let listened = ctx.sub_orchestration(LISTEN, &effect).await?;
     ctx.start_detached(LISTEN, "detached", &listened)?;
     let promise = ctx.promise::<String>("promise")?;
-    ctx.send_event("listener", WORD, &promise.token().to_string())?;
+    ctx.send_event("listener", WORD, &promise.token().to_string())
+        .detach()?;
     assert_eq!(promise.await?, SECRET);
     let rejected = ctx.promise::<String>("rejected")?;
     ctx.reject_promise(rejected.token().clone(), failure())?;

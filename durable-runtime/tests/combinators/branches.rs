@@ -67,8 +67,9 @@ const TALK: Orchestration<u64, Log> = Orchestration::new("talk");
 async fn promises_and_one_way_commands_of_equal_branches() {
     async fn branch(ctx: &OrchestrationContext, tag: u64) -> Result<String, Failure> {
         let promise = ctx.promise::<u64>("answer")?;
-        ctx.send_event("listener", "asked", promise.token())?;
-        ctx.send_event("listener", "hello", &0)?;
+        ctx.send_event("listener", "asked", promise.token())
+            .detach()?;
+        ctx.send_event("listener", "hello", &0).detach()?;
         ctx.set_state("last", &tag)?;
         ctx.set_state("same", &0)?;
         let number = promise.token().number;

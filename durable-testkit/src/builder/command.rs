@@ -95,6 +95,7 @@ impl HistoryBuilder {
             version: None,
             instance,
             input,
+            options: None,
         })
     }
 
@@ -178,6 +179,24 @@ impl HistoryBuilder {
             target,
             name,
             data,
+            awaits_receipt: false,
+        })
+    }
+
+    /// The code sends an event to another instance and waits for its receipt.
+    pub fn sent_with_receipt<T: Serialize + ?Sized>(
+        self,
+        target: impl Into<InstanceId>,
+        name: impl Into<Name>,
+        data: &T,
+    ) -> Self {
+        let (target, name) = (target.into(), name.into());
+        self.with(data, |event_id, data| Event::ExternalEventSent {
+            event_id,
+            target,
+            name,
+            data,
+            awaits_receipt: true,
         })
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use durable_core::provider::{Message, MessageBody, StartInstance};
+use durable_core::provider::{Message, MessageBody, SendOutcome, StartInstance};
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
     Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
@@ -168,6 +168,7 @@ fn event(kind: EventKind, event_id: EventId) -> Option<Event> {
             version: None,
             instance: "report-7".into(),
             input: "null".into(),
+            options: None,
         },
         _ => return later_event(kind, event_id),
     })
@@ -210,6 +211,16 @@ fn later_event(kind: EventKind, event_id: EventId) -> Option<Event> {
             target: "other".into(),
             name: "approval".into(),
             data: "{}".into(),
+            awaits_receipt: true,
+        },
+        EventKind::ExternalEventDelivered => Event::ExternalEventDelivered {
+            event_id,
+            source_event_id,
+        },
+        EventKind::ExternalEventUndeliverable => Event::ExternalEventUndeliverable {
+            event_id,
+            source_event_id,
+            failure: failure(),
         },
         EventKind::PromiseResolutionSent => Event::PromiseResolutionSent {
             event_id,
@@ -291,6 +302,12 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
             source_event_id,
             fire_at_ms: u64::MAX,
         },
+        MessageBody::Receipt {
+            execution_id,
+            source_event_id,
+            target: "other".into(),
+            outcome: SendOutcome::InstanceEnded,
+        },
         MessageBody::SubOrchestrationFinished {
             execution_id,
             source_event_id,
@@ -309,6 +326,9 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
             reason: "late".into(),
         },
         MessageBody::Terminate { failure: failure() },
+        MessageBody::DeadlinePassed {
+            deadline_ms: u64::MAX,
+        },
     ];
     bodies
         .into_iter()
@@ -328,7 +348,13 @@ pub(crate) fn full_start() -> Message {
             StartInstance::new("ship".into(), "[7]".into())
                 .version("2.0.0".into())
                 .parent(parent())
-                .attributes(attributes()),
+                .attributes(attributes())
+                .event(UnreadEvent::new(
+                    "news".into(),
+                    "[7]".into(),
+                    "full-start/0".into(),
+                ))
+                .deadline_ms(9_000_000_000_000),
         ),
     }
 }

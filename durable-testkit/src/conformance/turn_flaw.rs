@@ -2,9 +2,10 @@
 //! [`TurnCommit::validate`](durable_core::provider::TurnCommit::validate) answers
 //! `Invalid`. Names and payloads that break the limits are not here.
 
-use durable_core::provider::{InstanceStatus, NewWork, SourceEvent, TurnCommit};
+use durable_core::provider::{InstanceStatus, NewWork, ReceiptRequest, SourceEvent, TurnCommit};
 use durable_core::{Event, EventId, ExecutionId, HistoryEntry};
 
+use crate::message::event_message;
 use crate::turn::TurnBuilder;
 
 /// What is wrong with a turn.
@@ -32,6 +33,7 @@ pub(crate) enum TurnFlaw {
     FinishesWorkOfTheNextExecution,
     CancelsItsOwnWork,
     CancelsItsOwnTimer,
+    ReceiptOfNoEvent,
     IsPending,
 }
 
@@ -59,6 +61,7 @@ impl TurnFlaw {
         Self::FinishesWorkOfTheNextExecution,
         Self::CancelsItsOwnWork,
         Self::CancelsItsOwnTimer,
+        Self::ReceiptOfNoEvent,
         Self::IsPending,
     ];
 
@@ -91,6 +94,16 @@ impl TurnFlaw {
             }
             Self::FinishesWorkOfTheNextExecution => {
                 finish_work_of_next(turn.continued_as_new().build())
+            }
+            Self::ReceiptOfNoEvent => {
+                let event_id = turn.next_event_id();
+                let mut turn = turn.message("b", event_message("m")).build();
+                let source = SourceEvent::new(turn.execution_id, event_id);
+                let sent = turn.new_messages.last_mut();
+                let receipt = ReceiptRequest::always(source);
+                sent.into_iter()
+                    .for_each(|sent| sent.receipt = Some(receipt));
+                turn
             }
             Self::IsPending => {
                 let mut turn = turn.build();

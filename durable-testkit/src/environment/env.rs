@@ -318,7 +318,7 @@ impl TestEnvironment {
             data,
         };
         let message = message(number, body);
-        let outgoing = OutgoingMessage { target, message };
+        let outgoing = OutgoingMessage::new(target, message);
         gate.state().keep_event(name, outgoing);
         self.observed.news.notify_one();
         Ok(())

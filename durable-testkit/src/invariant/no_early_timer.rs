@@ -25,7 +25,10 @@ impl Invariant for NoEarlyTimer {
         };
         let now_ms = store.now_ms();
         for inbox in &ready.messages {
-            if let MessageBody::TimerFired { fire_at_ms, .. } = inbox.message.body
+            if let MessageBody::TimerFired { fire_at_ms, .. }
+            | MessageBody::DeadlinePassed {
+                deadline_ms: fire_at_ms,
+            } = inbox.message.body
                 && fire_at_ms > now_ms
             {
                 return Err(InvariantViolation::of(

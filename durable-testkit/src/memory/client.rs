@@ -21,12 +21,17 @@ impl MemoryState {
                 reason: format!("the message that starts `{id}` is no start"),
             });
         };
+        let start = start.clone();
         if let Some(instance) = self.instances.get(id)
             && let Some(answer) = instance.answer_to_start(&message, reuse)
         {
+            if let StartOutcome::AlreadyRunning { .. } = answer {
+                start
+                    .messages()
+                    .for_each(|message| self.put_message(id, message));
+            }
             return Ok(answer);
         }
-        let start = start.clone();
         let execution_id = self.begin_execution(id, &start, message);
         let seen = Some(self.wake.seen());
         Ok(StartOutcome::Started { execution_id, seen })
@@ -50,6 +55,7 @@ impl MemoryState {
         record.version.clone_from(&start.version);
         record.parent.clone_from(&start.parent);
         record.attributes.clone_from(&start.attributes);
+        record.begins_at_ms = start.begins_at_ms;
         let seq = InboxSeq(self.next_number());
         let instance = self
             .instances
@@ -57,23 +63,30 @@ impl MemoryState {
             .or_insert_with(|| StoredInstance::new(record.clone()));
         instance.record = record;
         instance.is_to_end = false;
+        instance.not_before_ms = start.begins_at_ms.unwrap_or(0);
+        if start.begins_at_ms.is_some() {
+            // A session that answers the last messages of an ended instance would begin it early.
+            instance.holder = None;
+            instance.ready_since = None;
+        }
         instance
             .starts
             .insert(message.message_id.clone(), execution_id);
         instance.inbox.put(seq, message);
+        if let Some((deadline, due_ms)) = start.deadline(execution_id) {
+            self.set_timer(id, deadline, due_ms);
+        }
         self.wake.note(Change::Instance(id.clone()));
         self.update_readiness(id);
         execution_id
     }
 
     pub(super) fn send(&mut self, outgoing: OutgoingMessage) -> Result<SendOutcome, ProviderError> {
-        let OutgoingMessage { target, message } = outgoing;
+        outgoing.check_sent_by_client()?;
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
         self.limits.check_message(&target, &message)?;
-        if matches!(message.body, MessageBody::Start(_)) {
-            return Err(ProviderError::Invalid {
-                reason: format!("a start for `{target}` is sent as a message"),
-            });
-        }
         let Some(instance) = self.instances.get(&target) else {
             return Ok(SendOutcome::UnknownInstance);
         };

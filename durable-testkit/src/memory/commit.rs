@@ -2,8 +2,8 @@
 //! is applied all or not at all.
 
 use durable_core::provider::{
-    Change, CommitOutcome, Committed, MessageBody, OutgoingMessage, ProviderError, TurnCommit,
-    WorkKey,
+    Change, CommitOutcome, Committed, IdReuse, MessageBody, OutgoingMessage, ProviderError,
+    SendOutcome, TurnCommit, WorkKey,
 };
 use durable_core::{EventId, ExecutionId, HistoryEntry, InstanceId};
 
@@ -55,7 +55,7 @@ impl MemoryState {
         self.change_work_and_timers(turn);
         self.update_record(turn);
         for message in &turn.new_messages {
-            self.deliver(message.clone());
+            self.deliver(id, message);
         }
         let instance = self.instances.get(id);
         if !turn.keep_lease || instance.is_some_and(StoredInstance::is_suspended) {
@@ -114,6 +114,9 @@ impl MemoryState {
             }
             instance.record.execution_id = execution_id;
             instance.record.last_event_id = last_event_id;
+            if last_event_id != EventId::UNASSIGNED {
+                instance.record.begins_at_ms = None;
+            }
         }
     }
 
@@ -156,14 +159,48 @@ impl MemoryState {
         }
     }
 
-    fn deliver(&mut self, outgoing: OutgoingMessage) {
-        let OutgoingMessage { target, message } = outgoing;
-        match &message.body {
-            MessageBody::Start(start) if !self.instances.contains_key(&target) => {
-                let start = start.clone();
-                self.begin_execution(&target, &start, message);
-            }
-            _ => self.put_message(&target, message),
+    /// Delivers a message of a turn, and tells its sender what became of it, if it asked.
+    fn deliver(&mut self, sender: &InstanceId, outgoing: &OutgoingMessage) {
+        let outcome = self.put_outgoing(outgoing);
+        let receipt = outgoing.receipt.as_ref();
+        let receipt = receipt.and_then(|receipt| receipt.message(&outgoing.target, outcome));
+        if let Some(receipt) = receipt
+            && !self.has_ended(sender)
+        {
+            self.put_message(sender, receipt);
         }
+    }
+
+    fn put_outgoing(&mut self, outgoing: &OutgoingMessage) -> SendOutcome {
+        let OutgoingMessage {
+            target, message, ..
+        } = outgoing;
+        match &message.body {
+            MessageBody::Start(start) if !self.instances.contains_key(target) => {
+                self.begin_execution(target, start, message.clone());
+            }
+            MessageBody::Start(start) if outgoing.reuse != IdReuse::Refuse => {
+                match (outgoing.reuse, self.has_ended(target)) {
+                    (IdReuse::RestartEnded, true) => {
+                        self.begin_execution(target, start, message.clone());
+                    }
+                    (_, true) => self.put_message(target, message.clone()),
+                    (_, false) => start
+                        .messages()
+                        .for_each(|message| self.put_message(target, message)),
+                }
+            }
+            _ if !self.instances.contains_key(target) => return SendOutcome::UnknownInstance,
+            _ if outgoing.receipt.is_some() && self.has_ended(target) => {
+                return SendOutcome::InstanceEnded;
+            }
+            _ => self.put_message(target, message.clone()),
+        }
+        SendOutcome::Accepted
+    }
+
+    fn has_ended(&self, id: &InstanceId) -> bool {
+        let instance = self.instances.get(id);
+        instance.is_some_and(StoredInstance::is_ended)
     }
 }

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use durable_core::provider::{
-    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, MessageBody,
-    RequiredCode, ServedCode, SessionId, SessionOptions, SourceEvent, StatusKind, WakeRegistry,
-    WorkItem, WorkKey,
+    Change, CommitId, Committed, InboxSeq, InstanceRecord, Lease, Message, RequiredCode,
+    ServedCode, SessionId, SessionOptions, SourceEvent, StatusKind, WakeRegistry, WorkItem,
+    WorkKey,
 };
-use durable_core::{ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
+use durable_core::{EventId, ExecutionId, Failure, HistoryEntry, InstanceId, Limits, MessageId};
 
 use super::inbox::Inbox;
 use super::queue::WorkQueue;
@@ -132,7 +132,11 @@ impl MemoryState {
             return;
         };
         if !instance.has_message(&message.message_id) {
-            instance.is_to_end |= matches!(message.body, MessageBody::Terminate { .. });
+            instance.is_to_end |= message.body.is_hard_stop();
+            if message.body.ends_delay() && instance.is_delayed(self.now_ms) {
+                instance.not_before_ms = 0;
+                instance.ready_since = None;
+            }
             instance.inbox.put(seq, message);
             self.update_readiness(id);
         }
@@ -177,6 +181,12 @@ impl StoredInstance {
 
     pub(super) fn has_message(&self, id: &MessageId) -> bool {
         self.inbox.has(id)
+    }
+
+    /// Whether its start is delayed, or that of a node that could not run it.
+    fn is_delayed(&self, now_ms: u64) -> bool {
+        let has_begun = self.record.last_event_id != EventId::UNASSIGNED;
+        !has_begun && self.holder.is_none() && self.not_before_ms > now_ms
     }
 
     /// The code that a session needs to be given it.

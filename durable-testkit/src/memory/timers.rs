@@ -1,7 +1,7 @@
 //! Timers: set by commits, moved into inboxes when they are due.
 
-use durable_core::provider::{Change, FiredTimers, Message, MessageBody, SourceEvent};
-use durable_core::{InstanceId, MessageId};
+use durable_core::InstanceId;
+use durable_core::provider::{Change, FiredTimers, Message, SourceEvent};
 
 use super::state::{MemoryState, PendingTimer};
 
@@ -45,18 +45,11 @@ impl MemoryState {
     }
 
     fn put_timer_fired(&mut self, instance: &InstanceId, source: SourceEvent, fire_at_ms: u64) {
-        let SourceEvent {
-            execution_id,
-            event_id,
-        } = source;
-        let message = Message::new(
-            MessageId::from(format!("timer/{execution_id}/{event_id}")),
-            MessageBody::TimerFired {
-                execution_id,
-                source_event_id: event_id,
-                fire_at_ms,
-            },
-        );
+        let message = Message::timer_fired(source, fire_at_ms);
+        let is_hard_stop = message.body.is_hard_stop();
         self.put_message(instance, message);
+        if is_hard_stop {
+            let _ = self.resume(instance);
+        }
     }
 }

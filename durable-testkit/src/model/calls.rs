@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use durable_core::provider::{
-    CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease,
+    CancelledWork, Claim, ClaimedWork, CommitOutcome, IdReuse, InstanceFilter, Lease, MessageBody,
     OutgoingMessage, Provider, ProviderError, PruneRequest, PurgeRequest, ReadyInstance, Release,
-    ServedCode, SessionId, SessionOptions, TurnCommit, WorkResult, WorkSettlement,
+    ServedCode, SessionId, SessionOptions, StartInstance, TurnCommit, WorkResult, WorkSettlement,
 };
-use durable_core::{Failure, FailureKind, InstanceId, Name};
+use durable_core::{Failure, FailureKind, InstanceId, Name, UnreadEvent};
 
 use super::answer::ComparedAnswer;
 use super::leases::Pair;
 use super::run::Play;
 use super::script::{
     ScriptInstance, ScriptMessageId, ScriptNode, ScriptPrune, ScriptQueue, ScriptRelease,
-    ScriptSettlement, ScriptTurn, ScriptWork,
+    ScriptSettlement, ScriptStart, ScriptTurn, ScriptWork,
 };
 use super::turn::{self, queue_name};
 use crate::conformance::StoreClock;
@@ -104,14 +104,29 @@ impl Play<'_> {
         instance: ScriptInstance,
         sent: ScriptMessageId,
         reuse: IdReuse,
+        brings: ScriptStart,
     ) -> Pair<ComparedAnswer> {
         let id = instance.id();
+        let mut message = start_message(sent.to_string());
+        if let MessageBody::Start(start) = &mut message.body {
+            self.bring(start, brings);
+        }
         let start = async |side: &dyn Provider| {
-            let message = start_message(sent.to_string());
+            let message = message.clone();
             let answer = side.start(&id, message, reuse).await;
             ComparedAnswer::of(answer, ComparedAnswer::started)
         };
         self.on_both(start).await
+    }
+
+    fn bring(&self, start: &mut StartInstance, brings: ScriptStart) {
+        let due = |due| self.due_ms(due);
+        if brings.has_event {
+            let event = UnreadEvent::new("news".into(), "1".into(), "with-start".into());
+            start.events.push(event);
+        }
+        start.begins_at_ms = brings.begins.map(due);
+        start.deadline_ms = brings.deadline.map(due);
     }
 
     pub(super) async fn send(

@@ -53,7 +53,9 @@ impl<'a> Play<'a> {
             ScriptCall::Heartbeat(node) => self.heartbeat(*node).await,
             ScriptCall::CancelledWork(node) => self.cancelled_work(*node).await,
             ScriptCall::Close(node) => self.close(*node).await,
-            ScriptCall::Start(instance, sent, reuse) => self.start(*instance, *sent, *reuse).await,
+            ScriptCall::Start(instance, sent, reuse, brings) => {
+                self.start(*instance, *sent, *reuse, *brings).await
+            }
             ScriptCall::Send(instance, sent) => self.send(*instance, *sent).await,
             ScriptCall::Fetch(node) => self.fetch(*node).await,
             ScriptCall::Commit(node, instance, turn) => self.commit(*node, *instance, turn).await,

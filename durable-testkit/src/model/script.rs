@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use durable_core::provider::IdReuse;
+use durable_core::provider::{IdReuse, ReceiptWhen};
 use durable_core::{Failure, FailureKind};
 
 use crate::conformance::TurnFlaw;
@@ -54,7 +54,7 @@ pub(super) enum ScriptCall {
     Heartbeat(ScriptNode),
     CancelledWork(ScriptNode),
     Close(ScriptNode),
-    Start(ScriptInstance, ScriptMessageId, IdReuse),
+    Start(ScriptInstance, ScriptMessageId, IdReuse, ScriptStart),
     Send(ScriptInstance, ScriptMessageId),
     Fetch(ScriptNode),
     Commit(ScriptNode, ScriptInstance, ScriptTurn),
@@ -68,6 +68,14 @@ pub(super) enum ScriptCall {
     Resume(ScriptInstance),
     Purge(u8),
     Prune(ScriptInstance, ScriptPrune),
+}
+
+/// What a start brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ScriptStart {
+    pub(super) has_event: bool,
+    pub(super) begins: Option<ScriptDue>,
+    pub(super) deadline: Option<ScriptDue>,
 }
 
 /// What is said of an instance that is given back.
@@ -145,8 +153,10 @@ pub(super) enum ScriptFlaw {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptMessage {
-    Start(ScriptMessageId),
+    Start(ScriptMessageId, IdReuse),
     Event(ScriptMessageId),
+    /// An event with a receipt.
+    EventWithReceipt(ScriptMessageId, ReceiptWhen),
 }
 
 /// How a turn leaves its instance.
@@ -273,8 +283,11 @@ impl fmt::Display for ScriptTurn {
             parts.extend(number.map(|number| format!("{what} {number}")));
         }
         parts.extend(self.message.map(|(to, sent)| match sent {
-            ScriptMessage::Start(id) => format!("start {to} by {id}"),
+            ScriptMessage::Start(id, reuse) => format!("start {to} by {id}, {reuse:?}"),
             ScriptMessage::Event(id) => format!("event {id} to {to}"),
+            ScriptMessage::EventWithReceipt(id, when) => {
+                format!("event {id} to {to}, receipt {when:?}")
+            }
         }));
         parts.extend(self.custom_status.map(|status| match status {
             ScriptStatus::Set => "custom status".into(),
@@ -309,7 +322,9 @@ impl fmt::Display for ScriptCall {
             Self::Heartbeat(node) => write!(f, "{node}.heartbeat()"),
             Self::CancelledWork(node) => write!(f, "{node}.cancelled_work()"),
             Self::Close(node) => write!(f, "{node}.close_session()"),
-            Self::Start(instance, sent, reuse) => write!(f, "start({instance}, {sent}, {reuse:?})"),
+            Self::Start(instance, sent, reuse, brings) => {
+                write!(f, "start({instance}, {sent}, {reuse:?}, {brings:?})")
+            }
             Self::Send(instance, sent) => write!(f, "send({instance}, {sent})"),
             Self::Fetch(node) => write!(f, "{node}.fetch_instances()"),
             Self::Commit(node, instance, turn) => write!(f, "{node}.commit({instance}: {turn})"),

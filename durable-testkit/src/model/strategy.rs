@@ -1,6 +1,6 @@
 //! How scripts are drawn.
 
-use durable_core::provider::IdReuse;
+use durable_core::provider::{IdReuse, ReceiptWhen};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, option};
 
@@ -9,7 +9,7 @@ use crate::conformance::TurnFlaw;
 use super::script::{
     ModelScript, ScriptActivity, ScriptCall, ScriptDue, ScriptFlaw, ScriptInstance, ScriptMessage,
     ScriptMessageId, ScriptNode, ScriptPrune, ScriptQueue, ScriptRelease, ScriptSettlement,
-    ScriptStatus, ScriptTurn, ScriptTurnEnd, ScriptWork,
+    ScriptStart, ScriptStatus, ScriptTurn, ScriptTurnEnd, ScriptWork,
 };
 
 /// Scripts of at most this many calls. They begin with two nodes and an instance,
@@ -20,7 +20,12 @@ pub(super) fn script(max_steps: usize) -> impl Strategy<Value = ModelScript> {
         let opening = [
             ScriptCall::Open(ScriptNode(0)),
             ScriptCall::Open(ScriptNode(1)),
-            ScriptCall::Start(ScriptInstance(0), first, IdReuse::Refuse),
+            ScriptCall::Start(
+                ScriptInstance(0),
+                first,
+                IdReuse::Refuse,
+                ScriptStart::default(),
+            ),
         ];
         ModelScript(opening.into_iter().chain(drawn).collect())
     })
@@ -33,7 +38,8 @@ fn op() -> impl Strategy<Value = ScriptCall> {
         2 => node().prop_map(ScriptCall::Heartbeat),
         2 => node().prop_map(ScriptCall::CancelledWork),
         1 => node().prop_map(ScriptCall::Close),
-        3 => (instance(), sent(), reuse()).prop_map(|(id, sent, reuse)| ScriptCall::Start(id, sent, reuse)),
+        3 => (instance(), sent(), reuse(), start())
+            .prop_map(|(id, sent, reuse, brings)| ScriptCall::Start(id, sent, reuse, brings)),
         4 => (instance(), sent()).prop_map(|(id, sent)| ScriptCall::Send(id, sent)),
         7 => node().prop_map(ScriptCall::Fetch),
         12 => (node(), instance(), turn()).prop_map(|(node, id, turn)| ScriptCall::Commit(node, id, turn)),
@@ -83,6 +89,21 @@ fn prune() -> impl Strategy<Value = ScriptPrune> {
         older_than_ms,
         max,
     })
+}
+
+fn start() -> impl Strategy<Value = ScriptStart> {
+    let begins = option::weighted(0.2, due());
+    let deadline = option::weighted(0.2, due());
+    (any::<bool>(), begins, deadline).prop_map(|(has_event, begins, deadline)| ScriptStart {
+        has_event,
+        begins,
+        deadline,
+    })
+}
+
+fn receipt_when() -> impl Strategy<Value = ReceiptWhen> {
+    let all = [ReceiptWhen::Always, ReceiptWhen::Undeliverable];
+    proptest::sample::select(all.to_vec())
 }
 
 fn reuse() -> impl Strategy<Value = IdReuse> {
@@ -136,8 +157,10 @@ fn flaw() -> impl Strategy<Value = ScriptFlaw> {
 
 fn message() -> impl Strategy<Value = ScriptMessage> {
     prop_oneof![
-        1 => sent().prop_map(ScriptMessage::Start),
+        1 => (sent(), reuse()).prop_map(|(id, reuse)| ScriptMessage::Start(id, reuse)),
         2 => sent().prop_map(ScriptMessage::Event),
+        2 => (sent(), receipt_when())
+            .prop_map(|(id, when)| ScriptMessage::EventWithReceipt(id, when)),
     ]
 }
 

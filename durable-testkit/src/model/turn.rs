@@ -101,11 +101,16 @@ fn for_model(
         builder = builder.cancelling_timer(*event_id);
     }
     if let Some((target, sent)) = turn.message {
-        let message = match sent {
-            ScriptMessage::Start(id) => start_message(id.to_string()),
-            ScriptMessage::Event(id) => event_message(id.to_string()),
+        let target = target.id();
+        builder = match sent {
+            ScriptMessage::Start(id, reuse) => {
+                builder.starting(target, start_message(id.to_string()), reuse)
+            }
+            ScriptMessage::Event(id) => builder.message(target, event_message(id.to_string())),
+            ScriptMessage::EventWithReceipt(id, when) => {
+                builder.message_with_receipt(target, event_message(id.to_string()), when)
+            }
         };
-        builder = builder.message(target.id(), message);
     }
     builder = match turn.custom_status {
         None => builder,

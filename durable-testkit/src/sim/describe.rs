@@ -207,8 +207,14 @@ fn body(body: &MessageBody) -> String {
         } => format!("child {source_event_id}"),
         MessageBody::ExternalRaised { name, .. } => format!("event {name}"),
         MessageBody::PromiseSettled { number, .. } => format!("promise {number}"),
+        MessageBody::Receipt {
+            source_event_id,
+            outcome,
+            ..
+        } => format!("receipt {source_event_id} {outcome:?}"),
         MessageBody::Cancel { .. } => "cancel".into(),
         MessageBody::Terminate { .. } => "terminate".into(),
+        MessageBody::DeadlinePassed { .. } => "deadline".into(),
         other => format!("{other:?}"),
     }
 }

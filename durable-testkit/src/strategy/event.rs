@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use durable_core::provider::IdReuse;
 use durable_core::{
-    ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
-    Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken,
-    RetryPolicy, UnreadEvent, Version,
+    ActivityOptions, AttributeValue, Attributes, Carried, DetachedOptions, Event, EventId,
+    EventKind, ExecutionId, Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name,
+    Parent, Payload, PromiseToken, RetryPolicy, UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -62,11 +63,13 @@ any_field! {
     MessageId => text(),
     String => any_text(),
     u64 => any_number(),
+    bool => any::<bool>(),
     EventId => any_source(),
     ExecutionId => any_execution(),
     PromiseToken => any_token(),
     Parent => any_parent(),
     Box<Carried> => any_carried().prop_map(Box::new),
+    Box<DetachedOptions> => any_detached().prop_map(Box::new),
     AttributeValue => any_attribute(),
     ActivityOptions => any_options(),
     Failure => any_failure(),
@@ -193,6 +196,8 @@ const BUILT_IN_KINDS: &[FailureKind] = &[
     FailureKind::Suspended,
     FailureKind::PayloadCodec,
     FailureKind::Storage,
+    FailureKind::UnknownInstance,
+    FailureKind::InstanceEnded,
 ];
 
 /// Any kind of failure.
@@ -312,4 +317,23 @@ fn any_options() -> impl Strategy<Value = ActivityOptions> {
             options
         },
     )
+}
+
+/// Any options of a detached start.
+fn any_detached() -> impl Strategy<Value = DetachedOptions> {
+    let reuse = select(vec![
+        IdReuse::Refuse,
+        IdReuse::UseRunning,
+        IdReuse::RestartEnded,
+    ]);
+    let events = vec((text(), text()), 0..3);
+    let times = (of(any_number()), of(any_number()));
+    (reuse, events, times).prop_map(|(reuse, events, (begins_at_ms, deadline_ms))| {
+        let mut options = DetachedOptions::default();
+        options.reuse = reuse;
+        options.events = events;
+        options.begins_at_ms = begins_at_ms;
+        options.deadline_ms = deadline_ms;
+        options
+    })
 }

@@ -49,8 +49,10 @@ fault! {
 
 /// Starts what a turn starts; other messages are refused, and the leak is large enough.
 async fn start_all(store: &impl Provider, turn: &TurnCommit) {
-    for OutgoingMessage { target, message } in turn.new_messages.clone() {
-        let _ = store.start(&target, message, IdReuse::Refuse).await;
+    for sent in turn.new_messages.clone() {
+        let _ = store
+            .start(&sent.target, sent.message, IdReuse::Refuse)
+            .await;
     }
 }
 

@@ -7,6 +7,8 @@ pub(crate) mod inbox;
 pub(crate) mod lifecycle;
 pub(crate) mod open_work;
 pub(crate) mod reading;
+pub(crate) mod receipts;
+pub(crate) mod start_options;
 pub(crate) mod time;
 pub(crate) mod timers;
 pub(crate) mod waking;

@@ -144,17 +144,25 @@ async fn attributes(ctx: OrchestrationContext, number: u64) -> Result<u64, Failu
     ctx.activity(INCREMENT, &number).await
 }
 
-/// Starts a listener, sends it news, and resolves a promise that does not exist.
+/// Starts a listener, sends it news, once with a receipt and once to an instance that never was,
+/// and resolves a promise that does not exist.
 async fn messages(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
     ctx.start_detached(LISTENER, "listener", &number)?;
     ctx.sleep(Duration::from_secs(1)).await?;
-    ctx.send_event("listener", NEWS, &"it rains".to_string())?;
+    ctx.send_event("listener", NEWS, &"it rains".to_string())
+        .detach()?;
+    let news = "it still rains".to_string();
+    ctx.send_event("listener", NEWS, &news).await?;
+    if ctx.send_event("unknown", NEWS, &news).await.is_ok() {
+        return Ok(0);
+    }
     let token = PromiseToken::new("unknown".into(), ctx.execution_id(), 0);
     ctx.resolve_promise(token, &1_u64)?;
     Ok(number)
 }
 
 async fn listener(ctx: OrchestrationContext, number: u64) -> Result<u64, Failure> {
+    ctx.external_event(NEWS).await?;
     ctx.external_event(NEWS).await?;
     Ok(number)
 }

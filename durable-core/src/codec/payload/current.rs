@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::field::Frozen;
 use super::parts::{
-    ActivityOptionsR1, AttributeValueR1, CarriedR1, FailureR1, OutcomeR1, ParentR1, PromiseTokenR1,
+    ActivityOptionsR1, AttributeValueR1, CarriedR1, DetachedOptionsR1, FailureR1, OutcomeR1,
+    ParentR1, PromiseTokenR1,
 };
 use super::{read, write};
 use crate::codec::error::{DecodeError, EncodeError};
@@ -169,6 +170,8 @@ payloads! {
         version: Option<&'a str>,
         instance: &'a str,
         input: &'a str,
+        #[serde(borrow)]
+        options: Option<DetachedOptionsR1<'a>>,
     }
 
     OperationCompleted 1 OperationCompletedR1<'a> {
@@ -206,6 +209,7 @@ payloads! {
         target: &'a str,
         name: &'a str,
         data: &'a str,
+        awaits_receipt: bool,
     }
 
     PromiseResolutionSent 1 PromiseResolutionSentR1<'a> {
@@ -247,6 +251,16 @@ payloads! {
     }
 
     CustomStatusCleared 1 CustomStatusClearedR1 {}
+
+    ExternalEventDelivered 1 ExternalEventDeliveredR1 {
+        source_event_id: u64,
+    }
+
+    ExternalEventUndeliverable 1 ExternalEventUndeliverableR1<'a> {
+        source_event_id: u64,
+        #[serde(borrow)]
+        failure: FailureR1<'a>,
+    }
 
     AttributeSet 1 AttributeSetR1<'a> {
         name: &'a str,

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::field::{Frozen, List};
 use crate::attribute::{AttributeValue, Attributes};
 use crate::codec::error::PayloadFault;
-use crate::event::{Carried, Parent, UnreadEvent};
+use crate::event::{Carried, DetachedOptions, Parent, UnreadEvent};
 use crate::failure::{Failure, FailureKind};
 use crate::id::PromiseToken;
 use crate::options::{ActivityOptions, RetryPolicy};
+use crate::provider::{IdReuse, SendOutcome};
 use crate::text::{Name, Payload};
 
 /// Defines a frozen struct whose fields have the names of the public one's. A field
@@ -58,6 +59,14 @@ frozen_struct! {
         cancel_reason: Option<&'a str>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+    }
+
+    DetachedOptions as DetachedOptionsR1<'a> {
+        reuse: IdReuseR1,
+        #[serde(borrow)]
+        events: List<(&'a str, &'a str)>,
+        begins_at_ms: Option<u64>,
+        deadline_ms: Option<u64>,
     }
 
     UnreadEvent as UnreadEventR1<'a> {
@@ -169,6 +178,58 @@ impl<'a> Frozen<'a, Result<Payload, Failure>> for OutcomeR1<'a> {
     }
 }
 
+/// What a taken id means. The order of the variants is on disk.
+#[derive(Serialize, Deserialize)]
+enum IdReuseR1 {
+    Refuse,
+    UseRunning,
+    RestartEnded,
+}
+
+impl Frozen<'_, IdReuse> for IdReuseR1 {
+    fn freeze(value: &IdReuse) -> Self {
+        match value {
+            IdReuse::Refuse => Self::Refuse,
+            IdReuse::UseRunning => Self::UseRunning,
+            IdReuse::RestartEnded => Self::RestartEnded,
+        }
+    }
+
+    fn thaw(self) -> Result<IdReuse, PayloadFault> {
+        Ok(match self {
+            Self::Refuse => IdReuse::Refuse,
+            Self::UseRunning => IdReuse::UseRunning,
+            Self::RestartEnded => IdReuse::RestartEnded,
+        })
+    }
+}
+
+/// What became of a message. The order of the variants is on disk.
+#[derive(Serialize, Deserialize)]
+pub(super) enum SendOutcomeR1 {
+    Accepted,
+    UnknownInstance,
+    InstanceEnded,
+}
+
+impl Frozen<'_, SendOutcome> for SendOutcomeR1 {
+    fn freeze(value: &SendOutcome) -> Self {
+        match value {
+            SendOutcome::Accepted => Self::Accepted,
+            SendOutcome::UnknownInstance => Self::UnknownInstance,
+            SendOutcome::InstanceEnded => Self::InstanceEnded,
+        }
+    }
+
+    fn thaw(self) -> Result<SendOutcome, PayloadFault> {
+        Ok(match self {
+            Self::Accepted => SendOutcome::Accepted,
+            Self::UnknownInstance => SendOutcome::UnknownInstance,
+            Self::InstanceEnded => SendOutcome::InstanceEnded,
+        })
+    }
+}
+
 /// A kind of failure as a code that is never given to another kind, and the name
 /// that the user gave to a kind of their own.
 #[derive(Serialize, Deserialize)]
@@ -219,4 +280,6 @@ failure_codes! {
     13 Suspended,
     14 PayloadCodec,
     15 Storage,
+    16 UnknownInstance,
+    17 InstanceEnded,
 }

@@ -1,15 +1,18 @@
 //! Roles of numbers, times, options and other facts.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::{Role, equal};
 use crate::event::compare::Position;
 use crate::event::define::EventKind;
 use crate::event::key::EventKey;
-use crate::event::parts::Parent;
+use crate::event::parts::{DetachedOptions, Parent};
 use crate::id::{EventId, ExecutionId};
 use crate::limits::{LimitError, Limits};
 use crate::options::ActivityOptions;
+use crate::payloads::{PayloadMut, VisitPayloads};
 use crate::text::MessageId;
 use crate::violation::Difference;
 
@@ -89,6 +92,48 @@ impl Role<ActivityOptions> for Options {
     fn check_limits(&self, limits: &Limits, value: &ActivityOptions) -> Result<(), LimitError> {
         let mut queue = value.queue.iter();
         queue.try_for_each(|queue| limits.check_name("queue", queue))
+    }
+}
+
+/// Whether the code waits for the receipt of a message.
+pub(in crate::event) struct AwaitsReceipt;
+
+impl Role<bool> for AwaitsReceipt {
+    fn compare(&self, _at: Position<'_>, code: &bool, recorded: &bool) -> Result<(), Difference> {
+        equal(code == recorded, Difference::Receipt)
+    }
+
+    fn add_to_key<'a>(&self, key: &mut EventKey<'a>, _at: Position<'_>, value: &'a bool) {
+        key.add_number(u64::from(*value));
+    }
+
+    fn show_detail(&self, value: &bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *value { " with a receipt" } else { "" })
+    }
+}
+
+/// How an instance is started. In replay the recorded options win.
+pub(in crate::event) struct StartedHow;
+
+type StartOptions = Option<Box<DetachedOptions>>;
+
+impl Role<StartOptions> for StartedHow {
+    fn is_exact(&self, _at: Position<'_>, code: &StartOptions, recorded: &StartOptions) -> bool {
+        code == recorded
+    }
+
+    fn check_limits(&self, limits: &Limits, value: &StartOptions) -> Result<(), LimitError> {
+        for (name, data) in value.iter().flat_map(|options| &options.events) {
+            limits.check_name("event", name)?;
+            limits.check_payload("event data", data)?;
+        }
+        Ok(())
+    }
+
+    fn visit_payloads<'a>(&self, value: &'a mut StartOptions, payloads: &mut Vec<PayloadMut<'a>>) {
+        for (_, data) in value.iter_mut().flat_map(|options| &mut options.events) {
+            data.visit(payloads);
+        }
     }
 }
 

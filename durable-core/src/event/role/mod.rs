@@ -21,7 +21,7 @@ use crate::limits::{LimitError, Limits};
 use crate::payloads::PayloadMut;
 use crate::violation::Difference;
 
-pub(super) use facts::{DueTime, Fact, Options, PromiseNumber, source};
+pub(super) use facts::{AwaitsReceipt, DueTime, Fact, Options, PromiseNumber, StartedHow, source};
 pub(super) use names::{
     ATTRIBUTE, NEXT_VERSION, PATCH, STATE_KEY, StartedInstance, Target, VERSION, name,
 };

@@ -4,6 +4,7 @@
 use durable_core::provider::{InboxMessage, MessageBody, StartInstance, WorkKey, WorkLease};
 use durable_core::{Failure, Payload};
 
+use super::interpret::deadline_passed;
 use crate::payload_codec::{ActiveCodec, PayloadCodecError};
 
 /// Something that reached an instance.
@@ -51,11 +52,17 @@ impl Incoming {
     }
 
     /// What the instance is to be terminated with, if this is a hard stop.
-    pub(crate) fn termination(&self) -> Option<&Failure> {
+    pub(crate) fn termination(&self) -> Option<Failure> {
         match self.body()? {
-            MessageBody::Terminate { failure } => Some(failure),
+            MessageBody::Terminate { failure } => Some(failure.clone()),
+            MessageBody::DeadlinePassed { deadline_ms } => Some(deadline_passed(*deadline_ms)),
             _ => None,
         }
+    }
+
+    /// Whether this is a hard stop.
+    pub(crate) fn is_hard_stop(&self) -> bool {
+        self.body().is_some_and(MessageBody::is_hard_stop)
     }
 }
 

@@ -112,7 +112,7 @@ impl InstanceTask {
     /// Runs turns until there is nothing to do, and keeps the execution if it can be kept.
     async fn run(&mut self, ready: &ReadyInstance) {
         if let Some(failure) = self.requested_end() {
-            return self.terminate(failure.clone()).await;
+            return self.terminate(failure).await;
         }
         if ready.crashes >= self.node.options.max_crashes {
             let failure = Failure::new(
@@ -224,7 +224,7 @@ impl InstanceTask {
             Incoming::Settled(key) => {
                 self.local_work.remove(&key);
             }
-            stop if self.has_started() && stop.termination().is_some() => {
+            stop if self.has_started() && stop.is_hard_stop() => {
                 self.incoming.push_front(stop);
             }
             other => self.incoming.push_back(other),
@@ -237,7 +237,7 @@ impl InstanceTask {
 
     /// What the instance is to be terminated with at once, if it is. What came before a
     /// start was meant for the execution before it.
-    pub(super) fn requested_end(&self) -> Option<&Failure> {
+    pub(super) fn requested_end(&self) -> Option<Failure> {
         let first = match self.has_started() {
             true => 0,
             false => {

@@ -1,7 +1,9 @@
 //! What a message means to an execution.
 
 use durable_core::provider::{Message, MessageBody, StartInstance, WorkKey};
-use durable_core::{Carried, Event, EventId, ExecutionId, Failure, Payload, Version};
+use durable_core::{
+    Event, EventId, EventKind, ExecutionId, Failure, FailureKind, Payload, Version,
+};
 
 use super::Incoming;
 use crate::dispatch::activities;
@@ -121,10 +123,20 @@ fn interpret_message(
         MessageBody::PromiseSettled {
             number, resolution, ..
         } => promise_settled(execution, number, resolution),
+        MessageBody::Receipt {
+            source_event_id,
+            target,
+            outcome,
+            ..
+        } => receipt(execution, source_event_id, outcome.failure(&target)),
         MessageBody::Cancel { reason } => {
             Meaning::Input(Event::OrchestrationCancelRequested { event_id, reason })
         }
         MessageBody::Terminate { failure } => {
+            Meaning::Input(Event::OrchestrationTerminated { event_id, failure })
+        }
+        MessageBody::DeadlinePassed { deadline_ms } => {
+            let failure = deadline_passed(deadline_ms);
             Meaning::Input(Event::OrchestrationTerminated { event_id, failure })
         }
         _ => Meaning::Nothing("unknown_message"),
@@ -137,7 +149,8 @@ fn addressed_execution(body: &MessageBody) -> Option<ExecutionId> {
         MessageBody::ActivityFinished { execution_id, .. }
         | MessageBody::TimerFired { execution_id, .. }
         | MessageBody::SubOrchestrationFinished { execution_id, .. }
-        | MessageBody::PromiseSettled { execution_id, .. } => Some(*execution_id),
+        | MessageBody::PromiseSettled { execution_id, .. }
+        | MessageBody::Receipt { execution_id, .. } => Some(*execution_id),
         _ => None,
     }
 }
@@ -162,11 +175,11 @@ fn interpret_start(
         Some(version) if registry.orchestration(&start.name, &version).is_some() => {
             Ok(Meaning::Input(Event::OrchestrationStarted {
                 event_id: EventId::UNASSIGNED,
+                carried: start.carried(),
                 name: start.name,
                 version,
                 input: start.input,
                 parent: start.parent,
-                carried: Carried::of_start(start.attributes),
             }))
         }
         _ => Err(ExecutionFault::NotRegistered {
@@ -205,6 +218,33 @@ fn timer_fired(execution: &Execution, source_event_id: EventId, fire_at_ms: u64)
             source_event_id,
             fire_at_ms,
         }),
+    }
+}
+
+/// What an instance ends with whose deadline has passed.
+pub(super) fn deadline_passed(deadline_ms: u64) -> Failure {
+    let message = format!(
+        "the instance had not ended at its deadline, {deadline_ms} ms after the Unix epoch"
+    );
+    Failure::new(FailureKind::Timeout, message).not_retryable()
+}
+
+/// A message that this event sent was delivered, or failed to be.
+fn receipt(execution: &Execution, source_event_id: EventId, failure: Option<Failure>) -> Meaning {
+    let event_id = EventId::UNASSIGNED;
+    match execution.open_kind(source_event_id) {
+        Some(EventKind::ExternalEventSent) => Meaning::Input(match failure {
+            None => Event::ExternalEventDelivered {
+                event_id,
+                source_event_id,
+            },
+            Some(failure) => Event::ExternalEventUndeliverable {
+                event_id,
+                source_event_id,
+                failure,
+            },
+        }),
+        _ => Meaning::Nothing("not_open"),
     }
 }
 

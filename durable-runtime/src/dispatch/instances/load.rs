@@ -91,9 +91,9 @@ async fn find_end(node: &Node, instance: &InstanceId) -> Result<Option<Incoming>
         let page = node.provider.inbox(instance, after, PAGE).await?;
         for delivered in page.messages {
             after = delivered.seq;
-            match delivered.message.body {
+            match &delivered.message.body {
                 MessageBody::Start(_) => is_meant = true,
-                MessageBody::Terminate { .. } if is_meant => {
+                body if body.is_hard_stop() && is_meant => {
                     return Ok(Some(Incoming::of(delivered, &node.codec).await));
                 }
                 _ => {}

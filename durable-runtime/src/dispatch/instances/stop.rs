@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use durable_core::provider::{InstanceRecord, InstanceStatus, ProviderError};
-use durable_core::{Carried, Event, EventId, Failure, FailureKind, HistoryEntry, Version};
+use durable_core::{Event, EventId, Failure, FailureKind, HistoryEntry, Version};
 
 use super::commit::{NotCommitted, commit};
 use super::instance_task::{InstanceTask, LeaseState, Lost};
@@ -124,7 +124,7 @@ impl InstanceTask {
         let Some(incoming) = load::requested_end(&self.node, &self.lease.instance).await else {
             return stop;
         };
-        let Some(failure) = incoming.termination().cloned() else {
+        let Some(failure) = incoming.termination() else {
             return stop;
         };
         batch.consume(incoming);
@@ -200,7 +200,7 @@ impl InstanceTask {
                 version: version.unwrap_or_else(|| Version::from(UNKNOWN_VERSION)),
                 input: start.input.clone(),
                 parent: start.parent.clone(),
-                carried: Carried::of_start(start.attributes.clone()),
+                carried: start.carried(),
             };
             batch.events.push(HistoryEntry::new(now_ms, event));
         }

@@ -74,10 +74,7 @@ async fn terminate(node: &Node, instance: &InstanceId, failure: &Failure) {
             failure: failure.clone(),
         },
     };
-    let outgoing = OutgoingMessage {
-        target: instance.clone(),
-        message,
-    };
+    let outgoing = OutgoingMessage::new(instance.clone(), message);
     let mut backoff = Backoff::default();
     loop {
         let sent = node.provider.send(outgoing.clone()).await.map(drop);

@@ -124,8 +124,18 @@ impl Machine {
             What::Status { value } => return self.status(*value),
             What::Attribute { value } => return self.attribute(*value),
             What::Send { name } => {
-                let sent = ctx.send_event(ctx.instance_id(), &**name, &u64::from(id));
+                let sent = ctx
+                    .send_event(ctx.instance_id(), &**name, &u64::from(id))
+                    .detach();
                 return word(sent.map(|()| "sent"));
+            }
+            What::SendAndWait { name, absent } => {
+                let target = match absent {
+                    true => "never-was".into(),
+                    false => ctx.instance_id(),
+                };
+                let sent = ctx.send_event(target, &**name, &u64::from(id)).await;
+                word(sent.map(|()| "delivered"))
             }
             What::Patch { patch, new, old } => {
                 if ctx.patched(format!("patch{patch}")).await {

@@ -65,6 +65,8 @@ pub(crate) enum What {
     Status { value: Option<u64> },
     /// Sends an event to itself.
     Send { name: String },
+    /// Sends an event to itself, or to an instance that never was, and waits for the receipt.
+    SendAndWait { name: String, absent: bool },
     /// Takes one of two ways.
     Patch {
         patch: u8,
@@ -176,7 +178,8 @@ impl Node {
             && let What::Event { name, .. }
             | What::Read { name, .. }
             | What::Take { name }
-            | What::Send { name } = &mut self.what
+            | What::Send { name }
+            | What::SendAndWait { name, .. } = &mut self.what
         {
             *name = format!("{name}-{last}");
         }

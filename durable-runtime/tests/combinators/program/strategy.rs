@@ -53,6 +53,8 @@ fn simple() -> BoxedStrategy<Node> {
         1 => any::<Option<u64>>().prop_map(|value| What::Status { value }),
         1 => any::<Option<i64>>().prop_map(|value| What::Attribute { value }),
         1 => names().prop_map(|name| What::Send { name }),
+        1 => (names(), any::<bool>())
+            .prop_map(|(name, absent)| What::SendAndWait { name, absent }),
         1 => Just(What::Look),
         1 => Just(What::Again),
     ]

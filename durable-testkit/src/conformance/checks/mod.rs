@@ -15,7 +15,9 @@ mod open_work;
 mod ownership;
 mod paging;
 mod pruning;
+mod receipts;
 mod sessions;
+mod start_options;
 mod starting;
 mod time;
 mod timers;
@@ -38,6 +40,7 @@ pub(super) const ALL: &[&[Check]] = &[
     sessions::CHECKS,
     append_only::CHECKS,
     inbox::CHECKS,
+    receipts::CHECKS,
     wakeups::CHECKS,
     work::CHECKS,
     work_items::CHECKS,
@@ -53,6 +56,7 @@ pub(super) const ALL: &[&[Check]] = &[
     code::CHECKS,
     time::CHECKS,
     starting::CHECKS,
+    start_options::CHECKS,
     lifecycle::CHECKS,
     pruning::CHECKS,
     attributes::CHECKS,

@@ -29,6 +29,7 @@ pub(super) const SAGA: Orchestration<Vec<Task>, String> = Orchestration::new("sa
 pub(super) const RUNNER: Orchestration<u64, u64> = Orchestration::new("runner");
 pub(super) const DETACHER: Orchestration<(String, Vec<Task>), u64> = Orchestration::new("detacher");
 pub(super) const PROMISER: Orchestration<String, u64> = Orchestration::new("promiser");
+pub(super) const COURIER: Orchestration<u64, u64> = Orchestration::new("courier");
 const RESOLVER: Orchestration<PromiseToken, u64> = Orchestration::new("resolver");
 
 /// What the activity is to do.
@@ -59,6 +60,7 @@ pub(super) fn registry(effects: &Effects) -> Result<Registry, RegistryError> {
         .orchestration(DETACHER, detacher)
         .orchestration(PROMISER, promiser)
         .orchestration(RESOLVER, resolver)
+        .orchestration(COURIER, courier)
         .build()
 }
 
@@ -229,4 +231,28 @@ async fn resolver(ctx: OrchestrationContext, token: PromiseToken) -> Result<u64,
     ctx.sleep(Duration::from_millis(500)).await?;
     ctx.resolve_promise(token, &42u64)?;
     Ok(42)
+}
+
+/// Sends an event to an instance that runs, to one that has ended and to one that never was;
+/// returns what it sent to itself.
+async fn courier(ctx: OrchestrationContext, value: u64) -> Result<u64, Failure> {
+    ctx.send_event(ctx.instance_id(), ITEM, &value).await?;
+    let child = format!("{}/ended", ctx.instance_id());
+    ctx.sub_orchestration(SLEEPER, &vec![10])
+        .id(child.as_str())
+        .await?;
+    let ended = ctx.send_event(child.as_str(), ITEM, &value).await;
+    let unknown = ctx
+        .send_event(format!("{child}/unknown"), ITEM, &value)
+        .await;
+    for (told, expected) in [
+        (ended, FailureKind::InstanceEnded),
+        (unknown, FailureKind::UnknownInstance),
+    ] {
+        if told.as_ref().err().map(|failure| &failure.kind) != Some(&expected) {
+            let message = format!("told {told:?} instead of {expected}");
+            return Err(Failure::application("receipt", message));
+        }
+    }
+    ctx.external_event(ITEM).await
 }

@@ -7,8 +7,8 @@ use durable_runtime::{ClientError, InstanceHandle};
 use futures::future::{join, try_join_all};
 
 use super::code::{
-    COLLECTOR, CONFIRM, DETACHER, FAN_OUT, ITEM, LOOPER, PARENT, PROMISER, RACER, RUNNER, SAGA,
-    SLEEPER, TIMED, Task,
+    COLLECTOR, CONFIRM, COURIER, DETACHER, FAN_OUT, ITEM, LOOPER, PARENT, PROMISER, RACER, RUNNER,
+    SAGA, SLEEPER, TIMED, Task,
 };
 use super::drive_uneven as uneven;
 use super::uneven::Mended;
@@ -27,7 +27,7 @@ pub(super) async fn drive(client: SimClient, mended: Mended) -> Driven {
 
 async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
     client.sleep(draw_time(client, 300_000)).await;
-    match client.below(18) {
+    match client.below(21) {
         0 => fan_out(client, number).await,
         1 => sleeper(client, number).await,
         2 => racer(client, number).await,
@@ -45,6 +45,9 @@ async fn drive_one(client: &SimClient, number: u64, mended: &Mended) -> Driven {
         14 => uneven::purged(client, number).await,
         15 => uneven::restarted(client, number).await,
         16 => timed(client, number).await,
+        17 => courier(client, number).await,
+        18 => started_with_events(client, number).await,
+        19 => overdue(client, number).await,
         _ => terminated(client, number).await,
     }
 }
@@ -160,6 +163,42 @@ async fn promiser(client: &SimClient, number: u64) -> Driven {
     let resolver = format!("{id}-resolver");
     client.expect_output(id.as_str(), &42u64);
     let instance = client.start(PROMISER, id, &resolver).await?;
+    interrupt(client, &instance).await
+}
+
+async fn courier(client: &SimClient, number: u64) -> Driven {
+    let id = format!("courier-{number}");
+    let value = client.below(1_000);
+    client.expect_output(id.as_str(), &value);
+    let instance = client.start(COURIER, id, &value).await?;
+    interrupt(client, &instance).await
+}
+
+/// Started by the first of several clients that have an event for it, perhaps with a delay.
+async fn started_with_events(client: &SimClient, number: u64) -> Driven {
+    let id = format!("with-events-{number}");
+    let count = 1 + client.below(4);
+    let delay = draw_time(client, 2_000);
+    client.expect_output(id.as_str(), &(1..=count).sum::<u64>());
+    let starts = (1..=count).map(|item| {
+        let start = client.start(COLLECTOR, id.as_str(), &count).after(delay);
+        start.with_event(ITEM, &item).into_future()
+    });
+    try_join_all(starts).await.map(drop)
+}
+
+/// Ended by the store when its deadline has passed, perhaps before it began.
+async fn overdue(client: &SimClient, number: u64) -> Driven {
+    let id = format!("overdue-{number}");
+    client.expect_terminated(id.as_str());
+    let start = client
+        .start(COLLECTOR, id, &1)
+        .deadline(draw_time(client, 20_000));
+    let start = match client.below(2) {
+        0 => start,
+        _ => start.after(draw_time(client, 40_000)),
+    };
+    let instance = start.await?;
     interrupt(client, &instance).await
 }
 

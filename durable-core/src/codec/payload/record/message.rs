@@ -10,9 +10,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::field::Frozen;
+use super::super::field::{Frozen, List};
 use super::super::parse;
-use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1};
+use super::super::parts::{
+    AttributesR1, FailureR1, OutcomeR1, ParentR1, SendOutcomeR1, UnreadEventR1,
+};
 use super::{Read, write};
 use crate::codec::error::EncodeError;
 use crate::codec::record::RecordKind;
@@ -74,7 +76,9 @@ macro_rules! messages {
 
 messages! {
     StartMessage StartMessageR1
-    for (MessageBody::Start(StartInstance { name, version, input, parent, attributes })) {
+    for (MessageBody::Start(StartInstance {
+        name, version, input, parent, attributes, events, begins_at_ms, deadline_ms
+    })) {
         name: &'a str,
         version: Option<&'a str>,
         input: &'a str,
@@ -82,6 +86,10 @@ messages! {
         parent: Option<ParentR1<'a>>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+        #[serde(borrow)]
+        events: List<UnreadEventR1<'a>>,
+        begins_at_ms: Option<u64>,
+        deadline_ms: Option<u64>,
     }
 
     ActivityFinishedMessage ActivityFinishedMessageR1
@@ -121,9 +129,22 @@ messages! {
         resolution: OutcomeR1<'a>,
     }
 
+    ReceiptMessage ReceiptMessageR1
+    for (MessageBody::Receipt { execution_id, source_event_id, target, outcome }) {
+        execution_id: u64,
+        source_event_id: u64,
+        target: &'a str,
+        outcome: SendOutcomeR1,
+    }
+
     CancelMessage CancelMessageR1
     for (MessageBody::Cancel { reason }) {
         reason: &'a str,
+    }
+
+    DeadlinePassedMessage DeadlinePassedMessageR1
+    for (MessageBody::DeadlinePassed { deadline_ms }) {
+        deadline_ms: u64,
     }
 
     TerminateMessage TerminateMessageR1

@@ -5,7 +5,7 @@
 
 use durable_core::provider::{
     CustomStatusUpdate, InboxSeq, InstanceStatus, InstanceUpdate, NewWork, NextExecution,
-    OutgoingMessage, SourceEvent, StatusKind, TurnCommit,
+    OutgoingMessage, ReceiptRequest, SourceEvent, StatusKind, TurnCommit,
 };
 use durable_core::{
     AppendedEntry, Effect, Event, EventId, ExecutionId, Failure, HistoryEntry, InstanceId,
@@ -195,8 +195,18 @@ impl Batch {
             }
             Effect::StartChild(start) => self.start_child(source, start),
             Effect::CancelChild { instance, .. } => self.cancel_child(source, instance),
-            Effect::StartDetached(start) => self.start_detached(source, start),
-            Effect::RaiseEvent { target, name, data } => self.raise(source, target, name, data),
+            Effect::StartDetached(start, options) => self.start_detached(source, start, options),
+            Effect::RaiseEvent {
+                target,
+                name,
+                data,
+                awaits_receipt,
+            } => {
+                self.raise(source, target, name, data);
+                if awaits_receipt {
+                    self.ask_for_receipt(ReceiptRequest::always(source));
+                }
+            }
             Effect::SettlePromise { target, resolution } => {
                 self.settle_promise(source, target, resolution);
             }

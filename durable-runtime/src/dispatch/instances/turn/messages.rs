@@ -1,10 +1,12 @@
 //! The messages of a turn to other instances. The id of a message follows from the event
 //! that it is sent for, so that it is the same whenever the turn is run.
 
-use durable_core::provider::{Message, MessageBody, OutgoingMessage, SourceEvent, StartInstance};
+use durable_core::provider::{
+    Message, MessageBody, OutgoingMessage, ReceiptRequest, SourceEvent, StartInstance,
+};
 use durable_core::{
-    EventId, Failure, FailureKind, InstanceId, InstanceStart, MessageId, Name, Parent, Payload,
-    PromiseToken,
+    DetachedOptions, EventId, Failure, FailureKind, InstanceId, InstanceStart, MessageId, Name,
+    Parent, Payload, PromiseToken, UnreadEvent,
 };
 
 use super::Batch;
@@ -13,19 +15,35 @@ impl Batch {
     /// Starts a child of this instance.
     pub(super) fn start_child(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
         let parent = Parent::new(self.instance.clone(), source.execution_id, source.event_id);
-        self.start(source, start, Some(parent));
+        let body = start_of(start).parent(parent);
+        self.send(source, start.instance, MessageBody::Start(body));
     }
 
     /// Starts an instance that has no parent.
-    pub(super) fn start_detached(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
-        self.start(source, start, None);
-    }
-
-    fn start(&mut self, source: SourceEvent, start: InstanceStart<'_>, parent: Option<Parent>) {
-        let mut body = StartInstance::new(start.name.clone(), start.input.clone());
-        body.version = start.version.cloned();
-        body.parent = parent;
+    pub(super) fn start_detached(
+        &mut self,
+        source: SourceEvent,
+        start: InstanceStart<'_>,
+        options: Option<&DetachedOptions>,
+    ) {
+        let mut body = start_of(start);
+        let Some(options) = options else {
+            return self.send(source, start.instance, MessageBody::Start(body));
+        };
+        let id = self.message_id(source);
+        let events = options.events.iter().enumerate();
+        body.events = events
+            .map(|(number, (name, data))| {
+                let message_id = MessageId::from(format!("{id}/{number}"));
+                UnreadEvent::new(name.clone(), data.clone(), message_id)
+            })
+            .collect();
+        body.begins_at_ms = options.begins_at_ms;
+        body.deadline_ms = options.deadline_ms;
         self.send(source, start.instance, MessageBody::Start(body));
+        if let Some(latest) = self.new_messages.last_mut() {
+            latest.reuse = options.reuse;
+        }
     }
 
     /// Asks a child to stop that the code no longer waits for.
@@ -122,12 +140,22 @@ impl Batch {
     }
 
     fn push_message(&mut self, target: &InstanceId, id: String, body: MessageBody) {
-        self.new_messages.push(OutgoingMessage {
-            target: target.clone(),
-            message: Message {
-                message_id: MessageId::from(id),
-                body,
-            },
-        });
+        let message = Message::new(MessageId::from(id), body);
+        self.new_messages
+            .push(OutgoingMessage::new(target.clone(), message));
     }
+
+    /// The code is to be told what becomes of the latest message.
+    pub(super) fn ask_for_receipt(&mut self, receipt: ReceiptRequest) {
+        if let Some(latest) = self.new_messages.last_mut() {
+            latest.receipt = Some(receipt);
+        }
+    }
+}
+
+/// The start that an event of this instance asks for.
+fn start_of(start: InstanceStart<'_>) -> StartInstance {
+    let mut body = StartInstance::new(start.name.clone(), start.input.clone());
+    body.version = start.version.cloned();
+    body
 }
