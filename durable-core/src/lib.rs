@@ -67,6 +67,7 @@ mod options;
 mod payloads;
 pub mod provider;
 mod text;
+mod trace;
 mod violation;
 
 pub use attribute::{
@@ -96,4 +97,5 @@ pub use limits::{LimitError, Limits};
 pub use options::{ActivityOptions, RetryPolicy};
 pub use payloads::{PayloadMut, VisitPayloads};
 pub use text::{InstanceId, MessageId, Name, Payload, Version};
+pub use trace::{InvalidTraceParent, TraceParent};
 pub use violation::{Difference, Violation, ViolationHint};

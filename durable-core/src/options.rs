@@ -7,6 +7,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::text::Name;
+use crate::trace::TraceParent;
 
 /// How an activity is run.
 ///
@@ -34,6 +35,10 @@ pub struct ActivityOptions {
     /// the waits between them. The store has a timer for it. Default: `None`, without a
     /// limit.
     pub total_timeout_ms: Option<u64>,
+    /// The trace that the call belongs to: that of its instance, which the cursor sets. Default:
+    /// `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<TraceParent>,
 }
 
 impl ActivityOptions {

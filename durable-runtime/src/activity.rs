@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use durable_core::provider::{HeartbeatOutcome, Provider, WorkKey, WorkLease};
-use durable_core::{Failure, FailureKind, Limits, Name, Payload};
+use durable_core::{Failure, FailureKind, Limits, Name, Payload, TraceParent};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,7 @@ pub struct ActivityContext {
 /// What is known of one attempt.
 pub(crate) struct Attempt {
     pub(crate) name: Name,
+    pub(crate) trace_parent: Option<TraceParent>,
     pub(crate) lease: WorkLease,
     /// Which delivery this is, from 1.
     pub(crate) number: u32,
@@ -102,6 +103,26 @@ impl ActivityContext {
     /// ```
     pub fn is_redelivery(&self) -> bool {
         self.attempt.is_redelivery
+    }
+
+    /// The trace that the instance was started for, to be passed on to a service that the
+    /// activity calls, in a header `traceparent`.
+    ///
+    /// With the feature `opentelemetry` and its layer, the span of the attempt is in that trace
+    /// already, and so is what the code does in it.
+    ///
+    /// ```
+    /// # use durable_runtime::{ActivityContext, Failure};
+    /// async fn charge(ctx: ActivityContext, cents: u64) -> Result<(), Failure> {
+    ///     let header = ctx.trace_parent().map(|parent| ("traceparent", parent.to_string()));
+    ///     // … call the bank with this header …
+    /// #   let _ = (header, cents);
+    ///     Ok(())
+    /// }
+    /// # let _ = charge;
+    /// ```
+    pub fn trace_parent(&self) -> Option<&TraceParent> {
+        self.attempt.trace_parent.as_ref()
     }
 
     /// Whether this activity was cancelled: its orchestration no longer waits for it.

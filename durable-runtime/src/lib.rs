@@ -109,6 +109,7 @@ mod replay;
 mod retention;
 mod runtime;
 mod start_error;
+mod trace;
 mod watchdog;
 
 pub use activity::ActivityContext;
@@ -132,9 +133,9 @@ pub use durable_core::provider::{
 pub use durable_core::{
     ActivityOptions, AttributeKind, AttributeValue, Attributes, Carried, CommandId, CommandKind,
     Corruption, Difference, Event, EventClass, EventId, EventKind, ExecutionId, Failure,
-    FailureKind, History, HistoryEntry, HistoryFault, InstanceId, LimitError, Limits, MessageId,
-    Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, UnreadEvent, Version, Violation,
-    ViolationHint,
+    FailureKind, History, HistoryEntry, HistoryFault, InstanceId, InvalidTraceParent, LimitError,
+    Limits, MessageId, Name, Parent, Payload, PromiseToken, RetryPolicy, SourceFault, TraceParent,
+    UnreadEvent, Version, Violation, ViolationHint,
 };
 pub use execution::Misuse;
 pub use handle::{

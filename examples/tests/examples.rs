@@ -71,6 +71,21 @@ fn fulfilment_survives_its_death() {
 }
 
 #[test]
+fn trace_shows_an_order_in_the_trace_of_its_request() {
+    assert_eq!(
+        run(env!("CARGO_BIN_EXE_trace"), &[]),
+        [
+            "activity of charge below request",
+            "activity of pack below request",
+            "call the bank below activity of charge",
+            "request",
+            "turn of order-7 below request",
+            "turn of order-7/1/4 below request",
+        ]
+    );
+}
+
+#[test]
 fn hello_greets() {
     assert_eq!(run(env!("CARGO_BIN_EXE_hello"), &[]), ["Hello, Ada!"]);
 }

@@ -294,6 +294,8 @@ pub enum PayloadFault {
         /// The code of the kind.
         code: u16,
     },
+    /// An id of a trace parent is zero.
+    InvalidTraceParent,
 }
 
 impl fmt::Display for PayloadFault {
@@ -306,6 +308,7 @@ impl fmt::Display for PayloadFault {
             Self::InvalidText => f.write_str("a text is not UTF-8"),
             Self::InvalidInteger => f.write_str("an integer does not fit its field"),
             Self::InvalidTag => f.write_str("the tag of a field is none of those allowed"),
+            Self::InvalidTraceParent => f.write_str("an id of its trace parent is 0"),
             Self::UnassignedEventId => f.write_str("its event id is 0"),
             Self::UnknownFailureKind { code } => write!(
                 f,

@@ -181,6 +181,11 @@ impl Block {
             && self.seldom.as_ref().is_none_or(|seldom| seldom.is_empty())
     }
 
+    /// Whether a poll may have done something else than to emit commands.
+    pub(super) const fn has_more_than_commands(&self) -> bool {
+        self.seldom.is_some()
+    }
+
     /// How many commands there are so far.
     pub(super) fn len(&self) -> usize {
         let withdrawn = self.seldom.as_ref().map(|seldom| seldom.withdrawn.len());

@@ -42,10 +42,12 @@ impl Cursor {
             self.block.clear();
             return Ok(());
         }
-        self.return_events();
-        self.queue_readers();
-        self.request_runs();
-        self.answer_looks();
+        if self.block.has_more_than_commands() {
+            self.return_events();
+            self.queue_readers();
+            self.request_runs();
+            self.answer_looks();
+        }
         let found = self.block.take_found();
         let mut outputs = self.block.take_outputs();
         if outputs.iter().any(Output::asks_for_a_patch) {
@@ -276,6 +278,7 @@ impl Cursor {
                 .collect(),
             unread_events,
             cancel_reason: self.cancel_reason.as_deref().map(Into::into),
+            trace_parent: self.trace_parent.clone(),
         }
     }
 

@@ -228,6 +228,7 @@ impl Cursor {
         self.custom_status.clone_from(&carried.custom_status);
         self.attributes.clone_from(&carried.attributes);
         self.cancel_reason = carried.cancel_reason.as_deref().map(Into::into);
+        self.trace_parent.clone_from(&carried.trace_parent);
         for id in &carried.read_message_ids {
             self.recent_messages.remember(id.clone());
         }

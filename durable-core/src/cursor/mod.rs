@@ -44,6 +44,7 @@ use crate::event::{EventKind, Owner};
 use crate::history::HistoryEntry;
 use crate::id::{CommandNumbering, EventId, ExecutionId};
 use crate::text::{InstanceId, Name, Payload};
+use crate::trace::TraceParent;
 
 pub use appended::{AppendedEntry, LeftOpen};
 pub use error::CursorError;
@@ -156,6 +157,7 @@ pub struct Cursor {
     attributes: Attributes,
     patches: BTreeMap<Name, bool>,
     cancel_reason: Option<Box<str>>,
+    trace_parent: Option<TraceParent>,
     appended: Vec<AppendedEntry>,
     left_behind: Option<Box<LeftBehind>>,
 }
@@ -199,6 +201,7 @@ impl Cursor {
             attributes: Attributes::new(),
             patches: BTreeMap::new(),
             cancel_reason: None,
+            trace_parent: None,
             appended: Vec::new(),
             left_behind: None,
         }
@@ -262,6 +265,12 @@ impl Cursor {
     /// The attributes.
     pub fn attributes(&self) -> &Attributes {
         &self.attributes
+    }
+
+    /// The trace that the instance was started for. Activities that the code calls belong
+    /// to it, and so does the next execution.
+    pub fn trace_parent(&self) -> Option<&TraceParent> {
+        self.trace_parent.as_ref()
     }
 
     /// The scheduling event of an open promise, which its resolution must name.

@@ -362,14 +362,15 @@ impl Operations {
         let Some(operation) = self.get_mut(key) else {
             return;
         };
-        let was_listed = operation.is_listed();
-        operation.phase = Phase::Waiting { turn };
+        let before = core::mem::replace(&mut operation.phase, Phase::Waiting { turn });
         operation.value = Some(value);
-        let (is_listed, event_id) = (operation.is_listed(), operation.scheduled_by);
+        let stays_listed = operation.is_listed();
         if operation.asks {
             self.queue(turn, key);
         }
-        if was_listed && !is_listed {
+        if let Phase::Open { event_id } = before
+            && !stays_listed
+        {
             self.open.remove(event_id);
         }
     }

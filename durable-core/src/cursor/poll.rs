@@ -33,9 +33,14 @@ pub enum OpPoll {
 
 impl Cursor {
     /// A durable future was polled for the first time.
-    pub fn open(&mut self, command: Command) -> OpKey {
-        let kind = match &command {
-            Command::Activity { .. } => OperationKind::Activity(None),
+    pub fn open(&mut self, mut command: Command) -> OpKey {
+        let kind = match &mut command {
+            Command::Activity { options, .. } => {
+                if let Some(trace_parent) = &self.trace_parent {
+                    options.trace_parent = Some(trace_parent.clone());
+                }
+                OperationKind::Activity(None)
+            }
             Command::Timer { .. } => OperationKind::Timer,
             Command::SubOrchestration { .. } => OperationKind::SubOrchestration(None),
             Command::External { name } => OperationKind::External(Box::new(name.clone())),

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::attribute::Attributes;
 use crate::id::{EventId, ExecutionId};
 use crate::text::{InstanceId, MessageId, Name, Payload};
+use crate::trace::TraceParent;
 
 /// The parent of a sub-orchestration: the answer goes to this scheduling event of
 /// this execution, and to no later one.
@@ -58,13 +59,20 @@ pub struct Carried {
     pub read_message_ids: Vec<MessageId>,
     /// The reason of a cancellation that was requested before.
     pub cancel_reason: Option<String>,
+    /// The trace that the instance was started for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<TraceParent>,
 }
 
 impl Carried {
-    /// What an instance that is started with these attributes begins with.
-    pub fn of_start(attributes: Attributes) -> Option<Box<Self>> {
+    /// What an instance that is started with these attributes and for this trace begins with.
+    pub fn of_start(
+        attributes: Attributes,
+        trace_parent: Option<TraceParent>,
+    ) -> Option<Box<Self>> {
         let begins_with = Self {
             attributes,
+            trace_parent,
             ..Self::default()
         };
         begins_with.unless_empty()

@@ -6,6 +6,7 @@ use crate::attribute::Attributes;
 use crate::event::Parent;
 use crate::id::ExecutionId;
 use crate::text::{Name, Payload, Version};
+use crate::trace::TraceParent;
 
 use super::query::StatusKind;
 use super::wake::WakeSeq;
@@ -24,6 +25,9 @@ pub struct StartInstance {
     pub parent: Option<Parent>,
     /// What the instance can be found by, from its start on.
     pub attributes: Attributes,
+    /// The trace of the caller, which the instance belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_parent: Option<TraceParent>,
 }
 
 impl StartInstance {
@@ -36,6 +40,7 @@ impl StartInstance {
             input,
             parent: None,
             attributes: Attributes::new(),
+            trace_parent: None,
         }
     }
 
@@ -50,6 +55,13 @@ impl StartInstance {
     #[must_use]
     pub fn attributes(mut self, attributes: Attributes) -> Self {
         self.attributes = attributes;
+        self
+    }
+
+    /// Has the instance belong to this trace.
+    #[must_use]
+    pub fn trace_parent(mut self, trace_parent: TraceParent) -> Self {
+        self.trace_parent = Some(trace_parent);
         self
     }
 

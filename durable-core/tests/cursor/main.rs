@@ -36,3 +36,4 @@ mod readers;
 mod runs;
 mod sources;
 mod state;
+mod traces;

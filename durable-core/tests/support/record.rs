@@ -2,15 +2,16 @@
 
 use durable_core::provider::{InstanceStatus, Message, MessageBody, StartInstance};
 use durable_core::{
-    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, decode_failure,
-    decode_message, decode_status, encode_failure, encode_message, encode_status,
+    DecodeError, EncodeError, EventId, ExecutionId, Failure, FailureKind, Parent, TraceParent,
+    decode_failure, decode_message, decode_status, encode_failure, encode_message, encode_status,
 };
 use proptest::option::of;
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 
 use super::strategy::{
-    any_execution, any_failure, any_number, any_outcome, any_parent, any_source, text,
+    any_execution, any_failure, any_number, any_outcome, any_parent, any_source, any_trace_parent,
+    text,
 };
 use super::text::any_text;
 
@@ -108,6 +109,10 @@ fn messages() -> Vec<(&'static str, Record)> {
     let start = |version: Option<&str>, parent| {
         let mut start = StartInstance::new("fulfil".into(), r#"{"order":7}"#.into());
         start.version = version.map(Into::into);
+        // A child of something that was traced.
+        start.trace_parent = parent
+            .as_ref()
+            .and_then(|_| TraceParent::new(1 << 120, 7, 1));
         start.parent = parent;
         start.attributes.set("customer", "c-17 «ß»");
         MessageBody::Start(start)
@@ -225,14 +230,20 @@ fn any_message() -> impl Strategy<Value = Message> {
 
 fn any_body() -> impl Strategy<Value = MessageBody> {
     let place = || (any_execution(), any_source());
-    let start = (text(), of(text()), text(), of(any_parent())).prop_map(
-        |(name, version, input, parent)| {
+    let start = (
+        text(),
+        of(text()),
+        text(),
+        of(any_parent()),
+        of(any_trace_parent()),
+    )
+        .prop_map(|(name, version, input, parent, trace_parent)| {
             let mut start = StartInstance::new(name, input);
             start.version = version;
             start.parent = parent;
+            start.trace_parent = trace_parent;
             MessageBody::Start(start)
-        },
-    );
+        });
     let activity =
         (place(), any_outcome()).prop_map(|((execution_id, source_event_id), result)| {
             MessageBody::ActivityFinished {

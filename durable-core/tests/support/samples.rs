@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use durable_core::{
     ActivityOptions, AttributeValue, Carried, Event, EventId, ExecutionId, Failure, FailureKind,
-    HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    HistoryEntry, Parent, PromiseToken, RetryPolicy, TraceParent, UnreadEvent,
 };
 
 /// An entry, and which of the entries of its kind it is if there are several.
@@ -65,6 +65,11 @@ fn declined() -> Failure {
         .not_retryable()
 }
 
+fn trace_parent() -> TraceParent {
+    let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    header.parse().unwrap()
+}
+
 fn carried() -> Carried {
     let mut carried = Carried::default();
     carried.state = vec![
@@ -80,6 +85,7 @@ fn carried() -> Carried {
     ];
     carried.read_message_ids = vec!["m-0".into(), "".into(), "m-½".into()];
     carried.cancel_reason = Some("the customer left".into());
+    carried.trace_parent = Some(trace_parent());
     carried
 }
 
@@ -125,6 +131,12 @@ fn starts() -> Vec<Sample> {
     ]
 }
 
+fn traced_options() -> ActivityOptions {
+    let mut options = ActivityOptions::default().queue("gpu");
+    options.trace_parent = Some(trace_parent());
+    options
+}
+
 fn activities() -> Vec<Sample> {
     vec![
         sample(
@@ -155,6 +167,16 @@ fn activities() -> Vec<Sample> {
                             .backoff_percent(65_536)
                             .jitter_percent(100),
                     ),
+            },
+        ),
+        sample(
+            "traced",
+            Event::ActivityScheduled {
+                event_id: at(2),
+                name: "charge".into(),
+                input: "12".into(),
+                execution_id: ExecutionId::FIRST,
+                options: traced_options(),
             },
         ),
         sample(

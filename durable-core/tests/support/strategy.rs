@@ -6,7 +6,7 @@ use std::time::Duration;
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
     Failure, FailureKind, History, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload,
-    PromiseToken, RetryPolicy, UnreadEvent, Version,
+    PromiseToken, RetryPolicy, TraceParent, UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -206,10 +206,17 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
         vec(unread, 0..4),
         vec(text(), 0..4),
         of(any_text()),
-        any_attributes(),
+        (any_attributes(), of(any_trace_parent())),
     )
         .prop_map(
-            |(state, custom_status, unread_events, read_message_ids, cancel_reason, attributes)| {
+            |(
+                state,
+                custom_status,
+                unread_events,
+                read_message_ids,
+                cancel_reason,
+                (attributes, trace_parent),
+            )| {
                 let mut carried = Carried::default();
                 carried.state = state;
                 carried.custom_status = custom_status;
@@ -217,9 +224,16 @@ pub(crate) fn any_carried() -> impl Strategy<Value = Carried> {
                 carried.read_message_ids = read_message_ids;
                 carried.cancel_reason = cancel_reason;
                 carried.attributes = attributes;
+                carried.trace_parent = trace_parent;
                 carried
             },
         )
+}
+
+/// Any position in a trace.
+pub(crate) fn any_trace_parent() -> impl Strategy<Value = TraceParent> {
+    (1..=u128::MAX, 1..=u64::MAX, any::<u8>())
+        .prop_map(|(trace_id, span_id, flags)| TraceParent::new(trace_id, span_id, flags).unwrap())
 }
 
 /// Any options of an activity.
@@ -240,13 +254,21 @@ pub(crate) fn any_options() -> impl Strategy<Value = ActivityOptions> {
                     .jitter_percent(jitter_percent)
             },
         );
-    (of(text()), retry, of(any_number()), of(any_number())).prop_map(
-        |(queue, retry, attempt_timeout_ms, total_timeout_ms)| {
-            let mut options = ActivityOptions::default().retry(retry);
-            options.queue = queue;
-            options.attempt_timeout_ms = attempt_timeout_ms;
-            options.total_timeout_ms = total_timeout_ms;
-            options
-        },
+    (
+        of(text()),
+        retry,
+        of(any_number()),
+        of(any_number()),
+        of(any_trace_parent()),
     )
+        .prop_map(
+            |(queue, retry, attempt_timeout_ms, total_timeout_ms, trace_parent)| {
+                let mut options = ActivityOptions::default().retry(retry);
+                options.queue = queue;
+                options.attempt_timeout_ms = attempt_timeout_ms;
+                options.total_timeout_ms = total_timeout_ms;
+                options.trace_parent = trace_parent;
+                options
+            },
+        )
 }

@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 
 use durable_core::provider::{IdReuse, Message, MessageBody, StartInstance, StartOutcome};
-use durable_core::{InstanceId, MessageId};
+use durable_core::{InstanceId, MessageId, TraceParent};
 use serde::Serialize;
 
 use super::{Client, ClientError, InstanceHandle, fresh_message_id};
 use crate::attribute::{Attribute, AttributeType, IntoAttribute, set_within_limits};
 use crate::handle::OrchestrationName;
 use crate::payload::PayloadSubject;
+use crate::trace;
 
 /// A start: set its options, then await it.
 #[derive(Debug)]
@@ -92,6 +93,29 @@ impl<O> Start<O> {
         self
     }
 
+    /// Has the instance belong to this trace: its turns, its activities and what it starts have
+    /// spans in it, also after continue-as-new.
+    ///
+    /// With the feature `opentelemetry` it is by default the span in which the start is awaited, if
+    /// the layer of `tracing-opentelemetry` knows it.
+    ///
+    /// ```
+    /// # use durable_runtime::{Client, ClientError, Orchestration, TraceParent};
+    /// # const BILL: Orchestration<u64, ()> = Orchestration::new("bill");
+    /// # async fn example(client: Client, header: &str) -> Result<(), ClientError> {
+    /// let mut start = client.start(BILL, "bill-7", &4990);
+    /// if let Ok(parent) = header.parse::<TraceParent>() {
+    ///     start = start.trace_parent(parent);
+    /// }
+    /// start.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trace_parent(mut self, parent: TraceParent) -> Self {
+        self.start = self.start.map(|start| start.trace_parent(parent));
+        self
+    }
+
     /// Names this start, so that sending it again does not start it twice.
     pub fn message_id(mut self, id: impl Into<MessageId>) -> Self {
         self.message_id = id.into();
@@ -107,9 +131,11 @@ impl<O> Start<O> {
             reuse,
             ..
         } = self;
+        let mut start = start?;
+        start.trace_parent = start.trace_parent.or_else(trace::current);
         let message = Message {
             message_id,
-            body: MessageBody::Start(start?),
+            body: MessageBody::Start(start),
         };
         let outcome = client.provider().start(&id, message, reuse).await?;
         match outcome {

@@ -21,7 +21,7 @@ use std::task::Waker;
 
 use durable_core::{
     ActivityDeadline, Advance, AppendedEntry, Attributes, Cursor, Delivery, Event, EventId,
-    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, Version,
+    ExecutionId, HistoryEntry, InstanceId, LeftOpen, Name, Parent, Payload, TraceParent, Version,
 };
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::coop::Unconstrained;
@@ -268,6 +268,11 @@ impl Execution {
     /// The attributes of the instance.
     pub(crate) fn attributes(&self) -> Attributes {
         self.shared.lock().cursor.attributes().clone()
+    }
+
+    /// The trace that the instance belongs to.
+    pub(crate) fn trace_parent(&self) -> Option<TraceParent> {
+        self.shared.lock().cursor.trace_parent().cloned()
     }
 
     /// What was still open when the execution ended.

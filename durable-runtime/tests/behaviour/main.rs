@@ -34,6 +34,7 @@ mod stops;
 mod storage;
 mod telemetry;
 mod timers;
+mod traces;
 mod versions;
 mod waiting;
 mod world;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use durable_core::provider::{Message, MessageBody, StartInstance};
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
-    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, UnreadEvent,
+    Failure, FailureKind, HistoryEntry, Parent, PromiseToken, RetryPolicy, TraceParent,
+    UnreadEvent,
 };
 
 /// Names that end up in keys, statements, patterns and paths.
@@ -56,11 +57,17 @@ fn failure() -> Failure {
 
 /// Options that differ from the defaults in everything.
 pub(crate) fn options() -> ActivityOptions {
-    ActivityOptions::default()
+    let mut options = ActivityOptions::default()
         .queue("gpu")
         .attempt_timeout(Duration::from_secs(30))
         .total_timeout(Duration::from_millis(u64::MAX))
-        .retry(RetryPolicy::attempts(5))
+        .retry(RetryPolicy::attempts(5));
+    options.trace_parent = trace_parent();
+    options
+}
+
+fn trace_parent() -> Option<TraceParent> {
+    TraceParent::new(u128::MAX - 1, 1, 1)
 }
 
 fn parent() -> Parent {
@@ -268,6 +275,7 @@ fn carried() -> Carried {
     carried.unread_events = vec![unread];
     carried.read_message_ids = vec!["m0".into()];
     carried.cancel_reason = Some("late".into());
+    carried.trace_parent = trace_parent();
     carried
 }
 
@@ -322,14 +330,14 @@ pub(crate) fn messages_of_every_kind() -> Vec<Message> {
 
 /// A start that says everything that a start can say.
 pub(crate) fn full_start() -> Message {
+    let mut start = StartInstance::new("ship".into(), "[7]".into())
+        .version("2.0.0".into())
+        .parent(parent())
+        .attributes(attributes());
+    start.trace_parent = trace_parent();
     Message {
         message_id: "full-start".into(),
-        body: MessageBody::Start(
-            StartInstance::new("ship".into(), "[7]".into())
-                .version("2.0.0".into())
-                .parent(parent())
-                .attributes(attributes()),
-        ),
+        body: MessageBody::Start(start),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use durable_core::{
     ActivityOptions, AttributeValue, Attributes, Carried, Event, EventId, EventKind, ExecutionId,
     Failure, FailureKind, HistoryEntry, InstanceId, MessageId, Name, Parent, Payload, PromiseToken,
-    RetryPolicy, UnreadEvent, Version,
+    RetryPolicy, TraceParent, UnreadEvent, Version,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -285,6 +285,14 @@ fn any_carried() -> impl Strategy<Value = Carried> {
         )
 }
 
+/// Any position in a trace.
+fn any_trace_parent() -> impl Strategy<Value = TraceParent> {
+    let any = (any::<u128>(), any::<u64>(), any::<u8>());
+    any.prop_filter_map("an id is zero", |(trace_id, span_id, flags)| {
+        TraceParent::new(trace_id, span_id, flags)
+    })
+}
+
 /// Any options of an activity.
 fn any_options() -> impl Strategy<Value = ActivityOptions> {
     let retry = (
@@ -303,13 +311,21 @@ fn any_options() -> impl Strategy<Value = ActivityOptions> {
                     .jitter_percent(jitter_percent)
             },
         );
-    (of(text()), retry, of(any_number()), of(any_number())).prop_map(
-        |(queue, retry, attempt_timeout_ms, total_timeout_ms)| {
-            let mut options = ActivityOptions::default().retry(retry);
-            options.queue = queue;
-            options.attempt_timeout_ms = attempt_timeout_ms;
-            options.total_timeout_ms = total_timeout_ms;
-            options
-        },
+    (
+        of(text()),
+        retry,
+        of(any_number()),
+        of(any_number()),
+        of(any_trace_parent()),
     )
+        .prop_map(
+            |(queue, retry, attempt_timeout_ms, total_timeout_ms, trace_parent)| {
+                let mut options = ActivityOptions::default().retry(retry);
+                options.queue = queue;
+                options.attempt_timeout_ms = attempt_timeout_ms;
+                options.total_timeout_ms = total_timeout_ms;
+                options.trace_parent = trace_parent;
+                options
+            },
+        )
 }

@@ -13,6 +13,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::id::PromiseToken;
 use crate::options::{ActivityOptions, RetryPolicy};
 use crate::text::{Name, Payload};
+use crate::trace::TraceParent;
 
 /// Defines a frozen struct whose fields have the names of the public one's. A field
 /// that the public type gains or loses does not compile here.
@@ -58,19 +59,13 @@ frozen_struct! {
         cancel_reason: Option<&'a str>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+        trace_parent: Option<TraceParentR1>,
     }
 
     UnreadEvent as UnreadEventR1<'a> {
         name: &'a str,
         data: &'a str,
         message_id: &'a str,
-    }
-
-    ActivityOptions as ActivityOptionsR1<'a> {
-        queue: Option<&'a str>,
-        retry: RetryPolicyR1,
-        attempt_timeout_ms: Option<u64>,
-        total_timeout_ms: Option<u64>,
     }
 
     RetryPolicy as RetryPolicyR1 {
@@ -93,6 +88,95 @@ frozen_struct! {
         message: &'a str,
         details: Option<&'a str>,
         retryable: bool,
+    }
+}
+
+/// A position in a trace.
+#[derive(Serialize, Deserialize)]
+pub(super) struct TraceParentR1 {
+    trace_id: u128,
+    span_id: u64,
+    flags: u8,
+}
+
+impl Frozen<'_, TraceParent> for TraceParentR1 {
+    fn freeze(value: &TraceParent) -> Self {
+        Self {
+            trace_id: value.trace_id(),
+            span_id: value.span_id(),
+            flags: value.flags(),
+        }
+    }
+
+    fn thaw(self) -> Result<TraceParent, PayloadFault> {
+        TraceParent::new(self.trace_id, self.span_id, self.flags)
+            .ok_or(PayloadFault::InvalidTraceParent)
+    }
+}
+
+/// How an activity is run.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ActivityOptionsR1<'a> {
+    #[serde(borrow)]
+    placement: PlacementR1<'a>,
+    retry: RetryPolicyR1,
+    attempt_timeout_ms: Option<u64>,
+    total_timeout_ms: Option<u64>,
+}
+
+/// The queue of an activity, and the trace that it belongs to: a call without a trace takes
+/// no byte for it. The order of the variants is on disk.
+#[derive(Serialize, Deserialize)]
+enum PlacementR1<'a> {
+    DefaultQueue,
+    Queue(&'a str),
+    Traced {
+        queue: Option<&'a str>,
+        trace_parent: TraceParentR1,
+    },
+}
+
+impl<'a> Frozen<'a, ActivityOptions> for ActivityOptionsR1<'a> {
+    fn freeze(value: &'a ActivityOptions) -> Self {
+        let ActivityOptions {
+            queue,
+            retry,
+            attempt_timeout_ms,
+            total_timeout_ms,
+            trace_parent,
+        } = value;
+        let placement = match (queue, trace_parent) {
+            (None, None) => PlacementR1::DefaultQueue,
+            (Some(queue), None) => PlacementR1::Queue(queue.as_str()),
+            (queue, Some(trace_parent)) => PlacementR1::Traced {
+                queue: Frozen::freeze(queue),
+                trace_parent: Frozen::freeze(trace_parent),
+            },
+        };
+        Self {
+            placement,
+            retry: Frozen::freeze(retry),
+            attempt_timeout_ms: *attempt_timeout_ms,
+            total_timeout_ms: *total_timeout_ms,
+        }
+    }
+
+    fn thaw(self) -> Result<ActivityOptions, PayloadFault> {
+        let (queue, trace_parent) = match self.placement {
+            PlacementR1::DefaultQueue => (None, None),
+            PlacementR1::Queue(queue) => (Some(Name::from(queue)), None),
+            PlacementR1::Traced {
+                queue,
+                trace_parent,
+            } => (Frozen::thaw(queue)?, Some(trace_parent.thaw()?)),
+        };
+        Ok(ActivityOptions {
+            queue,
+            retry: Frozen::thaw(self.retry)?,
+            attempt_timeout_ms: self.attempt_timeout_ms,
+            total_timeout_ms: self.total_timeout_ms,
+            trace_parent,
+        })
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) async fn attempt(
     node.release_backoff.forget(&work);
     let context = ActivityContext::new(Attempt {
         name: claimed.item.name.clone(),
+        trace_parent: claimed.item.options.trace_parent.clone(),
         lease: claimed.lease.clone(),
         number: claimed.delivery(),
         is_redelivery: claimed.crashes > 0,

@@ -17,6 +17,7 @@ use super::retry;
 use crate::dispatch::instances::{Incoming, LocalResult};
 use crate::dispatch::wait::{self, Backoff};
 use crate::node::Node;
+use crate::trace;
 
 /// How many work items are fetched at once.
 const BATCH: usize = 64;
@@ -94,7 +95,9 @@ async fn run(node: &Node, claimed: Box<ClaimedWork>, cancellation: CancellationT
         event = %key.event_id,
         command = %claimed.item.command(),
         attempt = claimed.delivery(),
+        trace_parent = tracing::field::Empty,
     );
+    trace::join(&span, claimed.item.options.trace_parent.as_ref());
     measure_wait(node, &claimed);
     let began = Instant::now();
     let result = attempt(node, &claimed, cancellation).instrument(span).await;

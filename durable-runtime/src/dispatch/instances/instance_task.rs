@@ -16,7 +16,7 @@ use std::time::Instant;
 use durable_core::provider::{
     CommitId, Lease, ReadyInstance, Release, WorkKey, WorkResult, WorkSettlement,
 };
-use durable_core::{EventId, Failure, FailureKind};
+use durable_core::{EventId, Failure, FailureKind, TraceParent};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::Instrument;
@@ -34,6 +34,7 @@ use crate::dispatch::wait::{self, Backoff};
 use crate::execution::{ExecutionFault, LiveExecution, Rest};
 use crate::node::Node;
 use crate::options::FaultPolicy;
+use crate::trace;
 
 /// Runs the turns of a claimed instance, and releases it.
 pub(super) async fn run(
@@ -171,7 +172,9 @@ impl InstanceTask {
                 execution = %self.tail.execution_id,
                 event = %self.tail.last_event_id.next(),
                 last_event = tracing::field::Empty,
+                trace_parent = tracing::field::Empty,
             );
+            trace::join(&span, self.trace_parent(&live).as_ref());
             let turn = self.turn(&mut live, rest).instrument(span.clone());
             let turned = turn.await;
             span.record("last_event", self.tail.last_event_id.get());
@@ -193,6 +196,13 @@ impl InstanceTask {
             }
             slot = self.turn_slot().await?;
         }
+    }
+
+    /// The trace of the instance; before its first turn, of the start that waits for it.
+    fn trace_parent(&self, live: &LiveExecution) -> Option<TraceParent> {
+        let mut starts = self.incoming.iter().filter_map(Incoming::start);
+        let recorded = live.execution.trace_parent();
+        recorded.or_else(|| starts.next()?.trace_parent.clone())
     }
 
     async fn turn_slot(&self) -> Option<OwnedSemaphorePermit> {

@@ -166,7 +166,7 @@ fn interpret_start(
                 version,
                 input: start.input,
                 parent: start.parent,
-                carried: Carried::of_start(start.attributes),
+                carried: Carried::of_start(start.attributes, start.trace_parent),
             }))
         }
         _ => Err(ExecutionFault::NotRegistered {

@@ -200,7 +200,7 @@ impl InstanceTask {
                 version: version.unwrap_or_else(|| Version::from(UNKNOWN_VERSION)),
                 input: start.input.clone(),
                 parent: start.parent.clone(),
-                carried: Carried::of_start(start.attributes.clone()),
+                carried: Carried::of_start(start.attributes.clone(), start.trace_parent.clone()),
             };
             batch.events.push(HistoryEntry::new(now_ms, event));
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::field::Frozen;
 use super::super::parse;
-use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1};
+use super::super::parts::{AttributesR1, FailureR1, OutcomeR1, ParentR1, TraceParentR1};
 use super::{Read, write};
 use crate::codec::error::EncodeError;
 use crate::codec::record::RecordKind;
@@ -74,7 +74,7 @@ macro_rules! messages {
 
 messages! {
     StartMessage StartMessageR1
-    for (MessageBody::Start(StartInstance { name, version, input, parent, attributes })) {
+    for (MessageBody::Start(StartInstance { name, version, input, parent, attributes, trace_parent })) {
         name: &'a str,
         version: Option<&'a str>,
         input: &'a str,
@@ -82,6 +82,7 @@ messages! {
         parent: Option<ParentR1<'a>>,
         #[serde(borrow)]
         attributes: AttributesR1<'a>,
+        trace_parent: Option<TraceParentR1>,
     }
 
     ActivityFinishedMessage ActivityFinishedMessageR1

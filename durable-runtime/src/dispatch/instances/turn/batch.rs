@@ -193,9 +193,9 @@ impl Batch {
             Effect::CancelTimer { event_id } => {
                 self.cancel_timer(SourceEvent::new(execution_id, event_id));
             }
-            Effect::StartChild(start) => self.start_child(source, start),
+            Effect::StartChild(start) => self.start_child(live, source, start),
             Effect::CancelChild { instance, .. } => self.cancel_child(source, instance),
-            Effect::StartDetached(start) => self.start_detached(source, start),
+            Effect::StartDetached(start) => self.start_detached(live, source, start),
             Effect::RaiseEvent { target, name, data } => self.raise(source, target, name, data),
             Effect::SettlePromise { target, resolution } => {
                 self.settle_promise(source, target, resolution);

@@ -8,23 +8,42 @@ use durable_core::{
 };
 
 use super::Batch;
+use crate::execution::LiveExecution;
 
 impl Batch {
     /// Starts a child of this instance.
-    pub(super) fn start_child(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
+    pub(super) fn start_child(
+        &mut self,
+        live: &LiveExecution,
+        source: SourceEvent,
+        start: InstanceStart<'_>,
+    ) {
         let parent = Parent::new(self.instance.clone(), source.execution_id, source.event_id);
-        self.start(source, start, Some(parent));
+        self.start(live, source, start, Some(parent));
     }
 
     /// Starts an instance that has no parent.
-    pub(super) fn start_detached(&mut self, source: SourceEvent, start: InstanceStart<'_>) {
-        self.start(source, start, None);
+    pub(super) fn start_detached(
+        &mut self,
+        live: &LiveExecution,
+        source: SourceEvent,
+        start: InstanceStart<'_>,
+    ) {
+        self.start(live, source, start, None);
     }
 
-    fn start(&mut self, source: SourceEvent, start: InstanceStart<'_>, parent: Option<Parent>) {
+    /// What this instance starts belongs to its own trace.
+    fn start(
+        &mut self,
+        live: &LiveExecution,
+        source: SourceEvent,
+        start: InstanceStart<'_>,
+        parent: Option<Parent>,
+    ) {
         let mut body = StartInstance::new(start.name.clone(), start.input.clone());
         body.version = start.version.cloned();
         body.parent = parent;
+        body.trace_parent = live.execution.trace_parent();
         self.send(source, start.instance, MessageBody::Start(body));
     }
 
